@@ -1,0 +1,1 @@
+"""Where you write: one module a chapter, generated from `reference/` with the solutions taken out."""

@@ -1,0 +1,1 @@
+"""The bench of the course: provider, scenarios, demo and command line. Learners do not edit it."""

@@ -1,0 +1,1 @@
+"""The chapters, solved. Each module adds one idea to the agent and may import earlier chapters only."""
