@@ -1,0 +1,182 @@
+"""Chapter 1 · The agent loop.
+
+A model answers one request and forgets it. An agent is the loop around it: send the whole conversation, append the
+reply, run the tools that the reply asks for, append their results, and send everything again, until a reply asks
+for no tool.
+
+    system  user                                      request 1  ->  assistant: call read_file(a.md)
+    system  user  assistant  tool                     request 2  ->  assistant: call read_file(b.md)
+    system  user  assistant  tool  assistant  tool    request 3  ->  assistant: "Both files say ..."
+
+Every request repeats all that came before it. That is why the context window fills up, and what this course is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from reference.messages import EMPTY_REPLY, Message, clean_arguments, clean_text, has_text, parse_arguments
+
+Execute = Callable[[str, dict[str, Any]], str]
+
+MAX_ITERATIONS = 90
+
+# What a chat-completions provider knows of each role's messages. Every other key (reasoning, marks) is the agent's own.
+WIRE_KEYS = {
+    "system": frozenset({"role", "content", "name"}),
+    "user": frozenset({"role", "content", "name"}),
+    "assistant": frozenset({"role", "content", "name", "tool_calls", "refusal"}),
+    "tool": frozenset({"role", "content", "name", "tool_call_id"}),
+}
+WIRE_KEYS["developer"] = WIRE_KEYS["system"]
+
+
+def to_wire(messages: Iterable[Message]) -> list[Message]:
+    """`messages` as they are sent: the same dicts without the keys that a provider does not know.
+
+    A strict provider refuses an unknown key. Keys whose value is None go too, except `content`. The input is not
+    changed; a message with nothing to strip is the same object.
+
+    Example: {"role": "assistant", "content": "Hi", "reasoning": "greet"} comes back without "reasoning".
+    """
+    # BEGIN EXERCISE 1.1 Return the messages with only the keys in WIRE_KEYS for their role; do not change the input.
+    return [_sendable(message) for message in messages]
+    # END EXERCISE 1.1
+
+
+def _sendable(message: Message) -> Message:
+    """The message without internal keys and without empty ones."""
+    known = WIRE_KEYS.get(message.get("role") or "", WIRE_KEYS["user"])
+    kept = {key: value for key, value in message.items() if key in known and (value is not None or key == "content")}
+    return message if len(kept) == len(message) else kept
+
+
+def assistant_message(reply: Any) -> Message:
+    """The history's message for a model's `reply`, an object of the `openai` client or a dict of the same form.
+
+    Text and calls are both kept. Text is cleaned, arguments are a JSON object, and a reply with neither text nor calls
+    gets a marked text, since a provider refuses an assistant message that says nothing.
+    """
+    # BEGIN EXERCISE 1.2 Build the assistant message from the reply's content and tool calls.
+    data = reply if isinstance(reply, dict) else reply.model_dump(exclude_none=True)
+    message: Message = {"role": "assistant", "content": clean_text(data.get("content") or "") or None}
+    calls = [
+        {
+            "id": call["id"],
+            "type": "function",
+            "function": {
+                "name": clean_text(call["function"]["name"]),
+                "arguments": clean_arguments(call["function"]["arguments"]),
+            },
+        }
+        for call in data.get("tool_calls") or ()
+    ]
+    if calls:
+        message["tool_calls"] = calls
+    elif not has_text(message):
+        message["content"] = EMPTY_REPLY
+    return message
+    # END EXERCISE 1.2
+
+
+def tool_message(call: Message, result: str) -> Message:
+    """The message that answers `call`, an entry of `tool_calls`, with the text of its result."""
+    return {"role": "tool", "tool_call_id": call["id"], "content": clean_text(result)}
+
+
+class Agent:
+    """The loop: query the model, act on its tool calls, until it answers or `max_iterations` requests were made.
+
+    Later chapters override one method each. `on_event(kind, **data)` hears of every step; `execute(name, arguments)`
+    runs a tool and returns its result as text.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        model: str,
+        *,
+        tools: Sequence[Message] = (),
+        execute: Execute | None = None,
+        max_iterations: int = MAX_ITERATIONS,
+        on_event: Callable[..., None] | None = None,
+    ) -> None:
+        self.client, self.model = client, model
+        self.tools, self.execute = list(tools), execute
+        self.max_iterations = max_iterations
+        self.on_event = on_event or (lambda kind, **data: None)
+        self.messages: list[Message] = []
+        self.iterations = 0
+
+    def run(self, messages: Iterable[Message]) -> dict[str, Any]:
+        """What `run_conversation` returns, for a conversation that begins with `messages`; the input is not changed."""
+        # BEGIN EXERCISE 1.3 Loop: query, append, act on the calls, append; stop at an answer or at max_iterations.
+        self.messages, self.iterations = list(messages), 0
+        while self.iterations < self.max_iterations:
+            self.iterations += 1
+            reply = self.query()
+            self.messages.append(reply)
+            if not reply.get("tool_calls"):
+                return self.outcome(reply["content"], "answer")
+            self.messages.extend(self.act(reply["tool_calls"]))
+        return self.outcome("", "max_iterations")
+        # END EXERCISE 1.3
+
+    def query(self) -> Message:
+        """The model's reply to the conversation as it stands, as a message for the history."""
+        request: dict[str, Any] = {"model": self.model, "messages": to_wire(self.outgoing())}
+        if self.tools:
+            request["tools"] = self.tools
+        self.on_event("request", messages=request["messages"])
+        response = self.client.chat.completions.create(**request)
+        reply = assistant_message(response.choices[0].message)
+        self.received(response)
+        self.on_event("response", message=reply, usage=response.usage)
+        return reply
+
+    def outgoing(self) -> list[Message]:
+        """The messages of the next request."""
+        return self.messages
+
+    def received(self, response: Any) -> None:
+        """Called with each response, for what it says beside its message: chapter 10 reads the reported tokens."""
+
+    def act(self, calls: Sequence[Message]) -> list[Message]:
+        """One tool message for each call, in the order of the calls."""
+        return [tool_message(call, self.run_call(call)) for call in calls]
+
+    def run_call(self, call: Message) -> str:
+        """The text of one call's result; chapter 2 turns what goes wrong in a tool into such a text too."""
+        name, arguments = call["function"]["name"], parse_arguments(call["function"]["arguments"]) or {}
+        if self.execute is None:
+            return f"error: the tool {name!r} is not available"
+        self.on_event("tool_start", tool=name, arguments=arguments)
+        result = self.execute(name, arguments)
+        self.on_event("tool_end", tool=name, result=result)
+        return result
+
+    def outcome(self, final_response: str, stop_reason: str) -> dict[str, Any]:
+        """The dict that a run returns; `messages` is a list of its own."""
+        return {
+            "final_response": final_response,
+            "messages": list(self.messages),
+            "iterations": self.iterations,
+            "stop_reason": stop_reason,
+        }
+
+
+def run_conversation(
+    client: Any,
+    model: str,
+    messages: Iterable[Message],
+    tools: Sequence[Message] = (),
+    execute: Execute | None = None,
+    max_iterations: int = MAX_ITERATIONS,
+) -> dict[str, Any]:
+    """The finished conversation: `final_response`, `messages`, `iterations` (requests made) and `stop_reason`.
+
+    `stop_reason` is "answer" (a reply without tool calls) or "max_iterations". `client` is an `openai.OpenAI` or
+    anything with `chat.completions.create`; what it raises is passed on. The input list is not changed.
+    """
+    return Agent(client, model, tools=tools, execute=execute, max_iterations=max_iterations).run(messages)

@@ -1,0 +1,98 @@
+"""Chapter 5 · The budget: what fills the window, and when to act.
+
+The context window is the number of tokens that one request may hold. Everything that is sent counts: the system prompt,
+every message, the arguments of every tool call, the schemas of the tools. Two numbers tell how full it is. The provider
+reports the exact one, but only after the request; an estimate is there before it.
+
+    estimate     one token for four characters: free, rough, off by half for JSON or Chinese
+    reported     `usage.prompt_tokens` of the last response: exact, void as soon as the list has changed
+    the trigger  prompt tokens >= 50 % of the window: early enough that the request which follows still fits
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from reference.messages import Message, picture_count, text_length
+
+CHARS_PER_TOKEN = 4
+MESSAGE_TOKENS = 4  # role and separators, which every message costs
+PICTURE_TOKENS = 1_000  # between the few hundred and the few thousand that providers charge, whatever its file size
+
+
+def estimate_message_tokens(message: Message) -> int:
+    """Tokens that one message costs, by a rule of thumb: text and tool calls at four characters a token.
+
+    A picture counts 1,000 and each message 4 on top. Keys that are not sent do not count. Never raises.
+
+    Example: {"role": "user", "content": "x" * 400} costs 104.
+    """
+    # BEGIN EXERCISE 5.1 Count the content, the name and arguments of every tool call, pictures, and the message itself.
+    content = message.get("content")
+    characters = text_length(content) + sum(map(_call_length, message.get("tool_calls") or ()))
+    return MESSAGE_TOKENS + characters // CHARS_PER_TOKEN + PICTURE_TOKENS * picture_count(content)
+    # END EXERCISE 5.1
+
+
+def _call_length(call: Any) -> int:
+    """Characters of a tool call's id, name and arguments, however badly formed it is."""
+    try:
+        function = call["function"]
+        return len(call["id"]) + len(function["name"]) + len(function["arguments"])
+    except (TypeError, KeyError):
+        return len(json.dumps(call, default=repr))
+
+
+def estimate_tokens(messages: Iterable[Message], tools: Iterable[Message] = ()) -> int:
+    """Tokens of a whole request by the same rule: the sum over its messages, and its tool schemas as JSON."""
+    # BEGIN EXERCISE 5.2 Add up the messages and the tool schemas: whatever is sent is counted.
+    schemas = sum(len(json.dumps(tool, ensure_ascii=False)) for tool in tools)
+    return sum(map(estimate_message_tokens, messages)) + schemas // CHARS_PER_TOKEN
+    # END EXERCISE 5.2
+
+
+def threshold_tokens(context_length: int, threshold: float = 0.50) -> int:
+    """The smallest number of prompt tokens that reaches `threshold`, a share of the window of `context_length` tokens.
+
+    Rounding to six places first keeps 0.7 × 10 at 7, not at 8: in binary it is 7.000000000000001.
+    """
+    return math.ceil(round(threshold * context_length, 6))
+
+
+def should_compress(prompt_tokens: int, context_length: int, threshold: float = 0.50) -> bool:
+    """Whether a request of `prompt_tokens` has reached `threshold` × `context_length`.
+
+    Only prompt tokens count: the reply of the last call is part of the next prompt, and is counted there.
+
+    Example: should_compress(100_000, 200_000) is True, should_compress(99_999, 200_000) is False.
+    """
+    # BEGIN EXERCISE 5.3 Compare with the threshold; reaching it is enough.
+    return prompt_tokens >= threshold_tokens(context_length, threshold)
+    # END EXERCISE 5.3
+
+
+class TokenMeter:
+    """Turns estimates into the provider's tokens, by the ratio of the two at the last report.
+
+    The reported number itself is void once the list has changed; the ratio, which says what kind of text this
+    conversation holds, is not. Before the first report it is 1.
+    """
+
+    def __init__(self) -> None:
+        self.ratio = 1.0
+
+    def report(self, prompt_tokens: int, estimate: int) -> None:
+        """Take in what the provider reported for a request whose estimate was `estimate`."""
+        if prompt_tokens > 0 and estimate > 0:
+            self.ratio = prompt_tokens / estimate
+
+    def tokens(self, estimate: int) -> int:
+        """Prompt tokens that the provider is likely to count where we estimate `estimate`."""
+        return math.ceil(estimate * self.ratio)
+
+    def estimate(self, tokens: int) -> int:
+        """The estimate that stands for so many of the provider's tokens; the inverse of `tokens`, rounded down."""
+        return int(tokens / self.ratio)

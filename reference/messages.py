@@ -1,0 +1,173 @@
+"""One message: the form that a provider takes, and how to mend what has another.
+
+Messages are plain dicts in OpenAI's chat-completions form. `content` is a string, a list of parts, or None beside tool
+calls; `tool_calls[i]["function"]["arguments"]` is JSON text. Real histories hold worse: broken arguments, NUL, half of
+a surrogate pair, content that is missing. Each function here returns the same object where nothing needed mending.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+Message = dict[str, Any]
+
+# The key of a message that the agent wrote itself, with what it is: "summary", "bridge", "stub", ... Never sent.
+GENERATED = "_generated"
+
+EMPTY_REPLY = "[The model gave an empty reply.]"
+UNPARSED = "unparsed"
+
+_UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
+# The fields of each kind of content part that is no text; a text or a refusal is a string under its own name.
+_PART_FIELDS = {"image_url": ("url",), "input_audio": ("data", "format"), "file": ()}
+
+
+def clean_text(text: str) -> str:
+    """`text` with NUL and lone surrogates, which no provider takes, replaced by U+FFFD; its length stays."""
+    return _UNSENDABLE.sub("\ufffd", text) if _UNSENDABLE.search(text) else text
+
+
+def clean_value(value: Any) -> Any:
+    """`value`, of any JSON form, with every string in it cleaned; the same object where all were clean."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, list):
+        items = [clean_value(item) for item in value]
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    if isinstance(value, dict):
+        fields = {clean_value(key): clean_value(item) for key, item in value.items()}
+        return value if all(fields.get(key) is item for key, item in value.items()) else fields
+    return value
+
+
+def as_text(value: Any) -> str:
+    """`value` as text: itself, or its JSON, so that nothing a broken history holds is lost."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
+
+
+def parse_arguments(raw: Any) -> dict[str, Any] | None:
+    """The JSON object in `raw`, a tool call's arguments as the model wrote them, or None when it holds none."""
+    try:
+        value = json.loads(raw) if isinstance(raw, str) else raw
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def clean_arguments(raw: Any) -> str:
+    """`raw` as the text of a JSON object: itself when it is one, else `{}` or `{"unparsed": raw}`.
+
+    A provider refuses a history in which arguments do not parse, and would refuse it for ever: what the model wrote
+    wrongly is mended before it is stored, and its result says what was wrong.
+    """
+    value = parse_arguments(raw)
+    if value is None:
+        value = {UNPARSED: as_text(raw)} if raw else {}
+    elif isinstance(raw, str):
+        return clean_text(raw)
+    return clean_text(as_text(value))
+
+
+def text_length(content: Any) -> int:
+    """Characters of text in a message's content: a string, a list of parts, or None."""
+    if isinstance(content, str):
+        return len(content)
+    return sum(map(len, _texts(content)))
+
+
+def text_of(content: Any) -> str:
+    """The text in a message's content, the texts of its parts on lines of their own."""
+    return content if isinstance(content, str) else "\n".join(_texts(content))
+
+
+def has_text(message: Message) -> bool:
+    """Whether a message says anything in words: text, or a refusal, that is not blank."""
+    return bool(text_of(message.get("content")).strip() or as_text(message.get("refusal") or "").strip())
+
+
+def picture_count(content: Any) -> int:
+    """Parts of a message's content that are no text: pictures, sound, files."""
+    if not isinstance(content, list):
+        return 0
+    return sum(isinstance(part, dict) and part.get("type") in _PART_FIELDS for part in content)
+
+
+def _texts(content: Any) -> list[str]:
+    """The texts of a list of parts."""
+    parts = content if isinstance(content, list) else ()
+    texts = (part.get("text") or part.get("refusal") if isinstance(part, dict) else part for part in parts)
+    return [text for text in texts if isinstance(text, str)]
+
+
+def is_known_part(part: Any) -> bool:
+    """Whether a provider knows this content part: its type, and the field that goes with it."""
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind in ("text", "refusal"):
+        return isinstance(part.get(kind), str)
+    fields = _PART_FIELDS.get(kind) if isinstance(kind, str) else None
+    value = part.get(kind) if fields is not None else None
+    return isinstance(value, dict) and bool(value) and all(_is_filled(value.get(field)) for field in fields or ())
+
+
+def _is_filled(value: Any) -> bool:
+    """Whether a value is a text that is not empty."""
+    return isinstance(value, str) and value != ""
+
+
+def clean_content(content: Any, *, none_allowed: bool = False) -> Any:
+    """Content as a string, a list of known parts, or None where that is allowed."""
+    if isinstance(content, str):
+        return clean_text(content)
+    if content is None or content == []:
+        return None if none_allowed else ""
+    if not isinstance(content, list):
+        return clean_text(as_text(content))
+    parts = [clean_value(part) if is_known_part(part) else _as_text_part(part) for part in content]
+    return parts if any(new is not old for new, old in zip(parts, content, strict=True)) else content
+
+
+def _as_text_part(part: Any) -> Message:
+    """A part that no provider knows, as a text part."""
+    text = part["text"] if isinstance(part, dict) and isinstance(part.get("text"), str) else as_text(part)
+    return {"type": "text", "text": clean_text(text)}
+
+
+def clean_call(call: Message) -> Message:
+    """A tool call with a sendable id and name, and arguments that are a JSON object."""
+    function = call["function"]
+    fresh = {"name": clean_text(function["name"]), "arguments": clean_arguments(function.get("arguments"))}
+    call_id = clean_text(call["id"])
+    if call_id is call["id"] and all(function.get(key) is value for key, value in fresh.items()):
+        return call
+    return call | {"id": call_id, "function": function | fresh}
+
+
+def clean_message(message: Message) -> Message:
+    """The message with content and calls that can be sent; an assistant that says nothing gets a marked text.
+
+    Every other key stays as it is. Calls must have ids, names and a type, as chapter 8 sees to.
+    """
+    assistant = message.get("role") == "assistant"
+    calls = message.get("tool_calls") if assistant else None
+    strings = [key for key in ("name", "tool_call_id", "refusal") if message.get(key) is not None]
+    changes: Message = {key: clean_text(as_text(message[key])) for key in strings}
+    if calls:
+        changes["tool_calls"] = [clean_call(call) for call in calls]
+    changes["content"] = clean_content(message.get("content"), none_allowed=bool(calls))
+    if assistant and not calls and not has_text(message | changes):
+        changes |= {"content": _with_marked_text(changes["content"]), GENERATED: "empty reply"}
+    if all(key in message and _same(value, message[key]) for key, value in changes.items()):
+        return message
+    return message | changes
+
+
+def _with_marked_text(content: Any) -> Any:
+    """What an assistant message holds that says nothing: the marked text, behind its pictures where it has any."""
+    return [*content, {"type": "text", "text": EMPTY_REPLY}] if picture_count(content) else EMPTY_REPLY
+
+
+def _same(new: Any, old: Any) -> bool:
+    """Whether nothing was mended: the same object, or a list of the same objects."""
+    return new is old or (isinstance(new, list) and isinstance(old, list) and all(map(lambda a, b: a is b, new, old)))

@@ -1,0 +1,76 @@
+"""Chapter 5: what is counted, and when it is time to act."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference.ch05_budget import estimate_message_tokens, estimate_tokens
+from tests.conftest import call
+from tests.histories import histories
+
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 40_000}}
+
+
+@pytest.mark.parametrize(
+    ("message", "tokens"),
+    [
+        ({"role": "user", "content": "x" * 400}, 104),  # four characters a token, and four tokens for the message
+        ({"role": "user", "content": ""}, 4),
+        ({"role": "user"}, 4),
+        ({"role": "user", "content": None}, 4),
+        ({"role": "user", "content": [{"type": "text", "text": "x" * 400}]}, 104),  # parts count like text
+        ({"role": "user", "content": [PICTURE]}, 1_004),  # a picture costs the same whatever its file size
+        ({"role": "assistant", "content": None, "tool_calls": [call("c" * 10, "x" * 359)]}, 4 + (10 + 9 + 371) // 4),
+        ({"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]}, 6),  # badly formed, counted all the same
+        ({"role": "user", "content": "x" * 400, "reasoning": "y" * 4_000}, 104),  # not sent, not counted
+    ],
+)
+def test_a_message_costs_what_is_sent_of_it(chapter, message, tokens):
+    assert chapter.estimate_message_tokens(message) == tokens
+
+
+def test_a_request_costs_its_messages_and_its_tool_schemas(chapter):
+    messages = [{"role": "user", "content": "x" * 400}] * 3
+    schema = {"type": "function", "function": {"name": "f", "description": "d" * 400}}
+    assert chapter.estimate_tokens(messages) == 312
+    assert chapter.estimate_tokens(messages, [schema]) > 412
+    assert chapter.estimate_tokens([]) == 0
+
+
+@pytest.mark.parametrize(
+    ("tokens", "window", "threshold", "due"),
+    [
+        (100_000, 200_000, 0.5, True),  # reaching the threshold is enough
+        (99_999, 200_000, 0.5, False),
+        (7, 10, 0.7, True),  # 0.7 × 10 is 7.000000000000001 in binary
+        (28, 100, 0.29, False),  # and 0.29 × 100 is 28.999999999999996
+        (29, 100, 0.29, True),
+        (0, 8_192, 0.5, False),
+        (3, 7, 0.5, False),  # the half of seven is three and a half
+        (4, 7, 0.5, True),
+    ],
+)
+def test_the_trigger(chapter, tokens, window, threshold, due):
+    assert chapter.should_compress(tokens, window, threshold) is due
+
+
+def test_the_meter_turns_estimates_into_the_providers_tokens(chapter):
+    meter = chapter.TokenMeter()
+    assert meter.tokens(100) == 100, "before the first report the estimate is all there is"
+    meter.report(prompt_tokens=300, estimate=200)
+    assert meter.tokens(100) == 150
+    assert meter.estimate(150) == 100
+    meter.report(prompt_tokens=0, estimate=50)
+    assert meter.tokens(100) == 150, "a report of nothing says nothing"
+
+
+@given(histories())
+def test_the_estimate_is_a_sum_and_never_raises(history):
+    assert estimate_tokens(history) == sum(estimate_message_tokens(message) for message in history)
+
+
+@given(st.text(max_size=50), st.integers(0, 5))
+def test_more_text_never_costs_less(text, more):
+    assert estimate_tokens([{"content": text + "y" * more}]) >= estimate_tokens([{"content": text}])

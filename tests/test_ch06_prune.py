@@ -1,0 +1,78 @@
+"""Chapter 6: what pruning clears, what it leaves, and what its placeholder says."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from reference.ch01_agent_loop import to_wire
+from reference.ch08_alignment import validate_messages
+from tests.conftest import call
+
+SHORT, LONG = "ok", "x" * 1_000
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+
+
+def cleared(messages):
+    """The numbers of the tool results that are placeholders."""
+    contents = [message["content"] for message in messages if message["role"] == "tool"]
+    return [i for i, content in enumerate(contents) if str(content).startswith("[Old tool output cleared")]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "keep_recent", "expected"),
+    [
+        ([LONG] * 5, 3, [0, 1]),  # the newest three stay
+        ([LONG] * 2, 3, []),  # fewer than keep_recent: nothing is old
+        ([LONG] * 3, 0, [0, 1, 2]),  # zero keeps none; results[:-0] would keep all
+        ([LONG] * 3, 99, []),
+        ([SHORT, LONG, LONG, LONG], 1, [1, 2]),  # a short result is shorter than any placeholder
+        (["y" * 200, LONG, LONG], 1, [1]),  # 200 characters are not over 200
+        ([[{"type": "text", "text": LONG}], LONG], 1, [0]),  # text in parts is text
+        ([[PICTURE], LONG], 1, [0]),  # a picture costs a thousand tokens, though it has no characters
+        ([None, "", LONG], 1, []),  # nothing to clear
+        ([], 3, []),  # no tool was ever called
+    ],
+)
+def test_clears_all_but_the_newest(chapter, conversation, sizes, keep_recent, expected):
+    messages = conversation(results=sizes)
+    assert cleared(chapter.prune_old_tool_results(messages, keep_recent=keep_recent)) == expected
+
+
+def test_the_placeholder_says_what_was_there(chapter, conversation):
+    pruned = chapter.prune_old_tool_results(conversation(results=["x" * 4_000]), keep_recent=0)
+    assert pruned[3]["content"] == "[Old tool output cleared to save context space: read_file, 4,000 characters]"
+    pruned = chapter.prune_old_tool_results(conversation(results=[[PICTURE, PICTURE]]), keep_recent=0)
+    assert pruned[3]["content"].endswith("read_file, 0 characters, 2 pictures]")
+
+
+def test_the_name_is_that_of_the_nearest_call_before_since_ids_repeat(chapter):
+    messages = []
+    for tool in ("grep", "read_file"):
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call("call_0", tool=tool)]})
+        messages.append({"role": "tool", "tool_call_id": "call_0", "content": LONG})
+    contents = [message["content"] for message in chapter.prune_old_tool_results(messages, keep_recent=0)]
+    assert ": grep," in contents[1]
+    assert ": read_file," in contents[3]
+
+
+def test_leaves_the_input_alone_and_every_call_answered(chapter, conversation):
+    messages = conversation(results=[LONG] * 6, parallel=3)
+    before = copy.deepcopy(messages)
+    pruned = chapter.prune_old_tool_results(messages)
+    assert messages == before, "the caller's list was changed: build new messages instead of writing into old ones"
+    assert validate_messages(to_wire(pruned)) == []
+    assert chapter.prune_old_tool_results(pruned) == pruned, "pruning twice must give the same as pruning once"
+    assert all(new is old for new, old in zip(pruned[-3:], messages[-3:], strict=True))
+
+
+def test_a_long_result_that_quotes_a_placeholder_is_cleared_like_any_other(chapter, conversation):
+    quote = "[Old tool output cleared to save context space: f, 9 characters]" + LONG
+    assert cleared(chapter.prune_old_tool_results(conversation(results=[quote]), keep_recent=0)) == [0]
+
+
+def test_other_keys_of_a_cleared_result_stay(chapter, conversation):
+    messages = conversation(results=[LONG])
+    messages[3]["_took"] = 3
+    assert chapter.prune_old_tool_results(messages, keep_recent=0)[3]["_took"] == 3

@@ -1,0 +1,126 @@
+"""Chapter 11: the last resort, the clean end, and no false alarm."""
+
+from __future__ import annotations
+
+import pytest
+
+from course.provider import Model, Provider
+from reference.ch02_tools import Tool, ToolRegistry
+from reference.ch05_budget import estimate_tokens
+from tests.conftest import call
+
+BIG = "data " * 4_000
+SYSTEM = {"role": "system", "content": "s"}
+
+
+def summarize(turns, previous):
+    return f"## Goal\n{len(turns)} turns"
+
+
+def results_of(messages):
+    return [message for message in messages if message["role"] == "tool"]
+
+
+def test_a_first_message_that_eats_the_window_is_stuck(chapter, conversation):
+    messages = conversation(results=["r"] * 3)
+    messages[1] = {"role": "user", "content": BIG}
+    with pytest.raises(chapter.CompressionStuckError, match="cannot be compressed further") as stuck:
+        chapter.compress_or_raise(messages, summarize, limit=1_000)
+    assert isinstance(stuck.value, RuntimeError)
+    assert stuck.value.after >= int(stuck.value.before * chapter.COMPRESSION_MIN_SHRINK)
+    assert stuck.value.messages == messages, "nothing is lost by the error"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "limit", "why"),
+    [
+        (["r"] * 3, 1_000, "little was saved, and the list fits"),
+        (["r"] * 3, None, "there was nothing to compress"),
+        ([BIG] * 8, 1_500, "much was saved"),
+    ],
+)
+def test_no_false_alarm(chapter, conversation, sizes, limit, why):
+    chapter.compress_or_raise(conversation(results=sizes), summarize, limit=limit, tail_token_budget=200)
+
+
+def test_without_a_limit_a_summary_that_saves_little_is_stuck(chapter, conversation):
+    messages = conversation(results=["r" * 60] * 4)
+    messages[1] = {"role": "user", "content": BIG}
+    with pytest.raises(chapter.CompressionStuckError):
+        chapter.compress_or_raise(messages, summarize, tail_token_budget=10)
+
+
+def test_the_newest_result_is_clipped_when_nothing_else_helps(chapter, conversation):
+    messages = conversation(results=["r", "HEAD " + BIG + " TAIL"])
+    result, report = chapter.compress_or_raise(messages, summarize, limit=1_500, tail_token_budget=800)
+    clipped = results_of(result)[-1]["content"]
+    assert clipped.startswith("HEAD ")
+    assert clipped.endswith(" TAIL")
+    assert "characters in all, the middle left out" in clipped
+    assert report.clipped == 1
+    assert report.after == estimate_tokens(result) <= 1_500
+
+
+@pytest.mark.parametrize(
+    ("sizes", "budget", "expected"),
+    [
+        ([100, 100], 1_000, [100, 100]),  # everything fits
+        ([100, 5_000], 1_000, [100, 900]),  # what is short stays, the long one gets the rest
+        ([5_000, 5_000], 1_000, [500, 500]),
+        ([5_000, 5_000], 0, [40, 40]),  # never less than forty tokens
+        ([], 100, []),
+    ],
+)
+def test_the_longest_results_are_clipped_to_one_common_length(chapter, conversation, sizes, budget, expected):
+    messages = conversation(results=["x" * 4 * (size - 4) for size in sizes])
+    clipped = chapter.clip_newest_results(messages, budget)
+    assert [estimate_tokens([message]) for message in results_of(clipped)] == expected
+
+
+def test_pictures_in_a_clipped_result_are_named(chapter, conversation):
+    picture = {"type": "image_url", "image_url": {"url": "data:,x"}}
+    clipped = chapter.clip_newest_results(conversation(results=[[picture, picture]]), 100)
+    assert "2 left out: not text" in results_of(clipped)[0]["content"]
+
+
+def agent_on(chapter, client, read, **settings):
+    registry = ToolRegistry([Tool("read_file", "", {"type": "object"}, read)])
+    return chapter.StuckAwareAgent(client, "m", registry, context_length=8_192, summarize=summarize, **settings)
+
+
+def reads_for_ever(body):
+    return {"role": "assistant", "content": None, "tool_calls": [call("c", f"{len(body['messages'])}.md")]}
+
+
+def test_the_agent_ends_with_one_clean_sentence_instead_of_grinding(chapter):
+    with Provider([Model("m", 8_192, reads_for_ever)]) as provider, provider.client() as client:
+        outcome = agent_on(chapter, client, lambda path: "r").run([SYSTEM, {"role": "user", "content": BIG}])
+    assert outcome["stop_reason"] == "stuck"
+    assert "cannot be compressed further" in outcome["final_response"]
+    assert "new session" in outcome["final_response"]
+    assert provider.log == [], "a request that is known not to get on is not sent"
+
+
+def test_a_result_bigger_than_the_window_is_survived(chapter):
+    replies = iter([reads_for_ever({"messages": []}), {"role": "assistant", "content": "seen"}])
+    with Provider([Model("m", 8_192, lambda body: next(replies))]) as provider, provider.client() as client:
+        outcome = agent_on(chapter, client, lambda path: BIG * 10).run([SYSTEM, {"role": "user", "content": "read"}])
+    assert outcome["stop_reason"] == "answer"
+    assert [exchange.status for exchange in provider.log] == [200, 200]
+
+
+def test_a_failed_summary_stops_the_agent_only_when_the_window_is_full(chapter):
+    def fails(turns, previous):
+        raise RuntimeError("down")
+
+    count = iter(range(12))
+
+    def answer(body):
+        return reads_for_ever(body) if next(count, None) is not None else {"role": "assistant", "content": "done"}
+
+    with Provider([Model("m", 8_192, answer)]) as provider, provider.client() as client:
+        agent = agent_on(chapter, client, lambda path: "data " * 300)
+        agent._summarize = fails
+        outcome = agent.run([SYSTEM, {"role": "user", "content": "read"}])
+    assert outcome["stop_reason"] == "answer"
+    assert {exchange.status for exchange in provider.log} == {200}
