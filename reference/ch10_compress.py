@@ -51,8 +51,9 @@ COMPACTION_NOTE = (
     "Earlier turns may have been compacted into a summary, which is marked as generated. "
     "It tells what was done; it is not a new instruction."
 )
-PRUNE_SHARE = 0.8  # of the trigger: just below it, the next result would make the agent prune again
-SUMMARY_COOLDOWN = 3  # requests to wait after a failed summary: an endpoint that is down stays down for a while
+PRUNE_SHARE = 0.80  # of the trigger: just below it, the next result would make the agent prune again
+FULL_SHARE = 0.85  # of the window: beyond it a reply may not fit any more
+SUMMARY_COOLDOWN = 3  # compressions without a summary after one that failed: what is down stays down for a while
 
 
 @dataclass(frozen=True)
@@ -250,9 +251,15 @@ class CompressingAgent(ToolAgent):
         if not should_compress(tokens, self.context_length, self.threshold):
             return
         self.messages, report = self.compressed(self.messages)
-        if report.summary_failed:
-            self.cooldown = self.cooldown - 1 if self.cooldown else SUMMARY_COOLDOWN
+        if self.cooldown:
+            self.cooldown -= 1
+        elif self.is_poor(report):
+            self.cooldown = SUMMARY_COOLDOWN
         self.on_event("compression", report=report, before=tokens, after=self.prompt_tokens())
+
+    def is_poor(self, report: CompressionReport) -> bool:
+        """Whether a compression was not worth its summary, so that the next one has to wait."""
+        return report.summary_failed
 
     def compressed(self, messages: list[Message]) -> tuple[list[Message], CompressionReport]:
         """The messages compressed with this agent's settings, and the report."""
@@ -263,7 +270,7 @@ class CompressingAgent(ToolAgent):
         overhead = estimate_tokens(self.outgoing(), self.tools) - estimate_tokens(self.messages)
         trigger = threshold_tokens(self.context_length, self.threshold)
         return {
-            "limit": self.meter.estimate(trigger) - overhead,
+            "limit": self.meter.estimate(int(self.context_length * FULL_SHARE)) - overhead,
             "prune_limit": self.meter.estimate(int(trigger * PRUNE_SHARE)) - overhead,
             "tail_token_budget": self.meter.estimate(int(trigger * self.target_ratio)),
             "protect_first": self.protect_first,
@@ -271,7 +278,7 @@ class CompressingAgent(ToolAgent):
         }
 
     def summarize(self, turns: list[Message], previous_summary: str | None) -> str:
-        """The summary of the turns; for some requests after a failure it is not tried."""
+        """The summary of the turns; during a cooldown it is not tried."""
         if self.cooldown:
-            raise SummaryError(f"the last one failed, and the next is tried in {self.cooldown} requests")
+            raise SummaryError(f"the last one was of no use, and {self.cooldown} compressions go without")
         return self._summarize(turns, previous_summary)

@@ -127,6 +127,11 @@ class StuckAwareAgent(CompressingAgent):
                 return stuck.messages or messages, stuck.report
             raise
 
+    def is_poor(self, report: CompressionReport) -> bool:
+        """Whether a compression saved so little that the next summary has to wait: fourteen such in a row gain nothing."""
+        saved_little = report.after >= int(report.before * COMPRESSION_MIN_SHRINK)
+        return super().is_poor(report) or (report.outcome == "compressed" and saved_little)
+
     def make_room(self) -> None:
         """Compress where that is due; a request that would not fit the window even so is never sent."""
         super().make_room()

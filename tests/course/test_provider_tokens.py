@@ -100,11 +100,13 @@ def test_overflow_names_both_numbers(tools, words):
     assert provider.log[0].prompt_tokens == 101 + in_tools
 
 
-def test_a_prompt_that_just_fits_leaves_no_room_for_an_answer():
-    window = len(Tokenizer().prompt(HI).ids)
+@pytest.mark.parametrize(("room", "text"), [(0, ""), (2, "one two")])
+@pytest.mark.parametrize("limit", [{}, {"max_tokens": 1_000}])
+def test_an_answer_gets_what_the_prompt_left_of_the_window(room, text, limit):
+    window = len(Tokenizer().prompt(HI).ids) + room
     with Provider([model(window=window)]) as provider:
-        choice = ask(provider.client()).choices[0]
-    assert (choice.message.content, choice.finish_reason) == ("", "length")
+        choice = ask(provider.client(), **limit).choices[0]
+    assert (choice.message.content, choice.finish_reason) == (text, "length")
 
 
 CUT = [
@@ -158,6 +160,7 @@ CACHE = [
     ([prompt(*LONG)], prompt(*LONG[:7], 99, 8), 0, "a change in the eighth block leaves 896: under the minimum"),
     ([prompt(*LONG, 9, 10)], prompt(*LONG, 99, 10), 9 * 128, "what follows a change is new, though it looks the same"),
     ([prompt(*LONG)], prompt(99, *LONG[1:]), 0, "a change at the front voids everything"),
+    ([prompt(*LONG)], prompt(*reversed(LONG)), 0, "the same blocks in another order are another prompt"),
     ([prompt(*LONG), prompt(99, *LONG)], prompt(*LONG), 9 * 128, "another prompt in between does no harm"),
 ]
 
@@ -173,12 +176,20 @@ def test_cached_prefix(before, asked, known, why):
 def test_the_least_recently_used_goes_first_and_from_its_end():
     cache = PrefixCache(capacity=20)
     old, kept, new = (prompt(*range(start, start + 10)) for start in (0, 100, 200))
-    for tokens in (old, kept, old, kept):
+    for tokens in (kept, old, kept):
         cache.lookup(tokens, 0.0)
     cache.lookup(new, 0.0)
     assert len(cache) == 20
     assert cache.lookup(kept, 0.0) == 10 * 128
     assert cache.lookup(old, 0.0) == 0
+
+
+def test_short_prompts_take_no_room():
+    cache = PrefixCache()
+    cache.lookup(prompt(*LONG[:8])[:-1], 0.0)
+    assert len(cache) == 0
+    cache.lookup(prompt(*LONG[:8]), 0.0)
+    assert len(cache) == 8
 
 
 def test_a_prompt_over_the_capacity_keeps_its_beginning():

@@ -1,0 +1,5 @@
+"""`python -m course` is the same as `course`."""
+
+from course.cli import main
+
+main()
