@@ -18,7 +18,7 @@ from rich.table import Table
 from course.corpus import make_corpus
 from course.provider import Model, Provider, default_models, worker
 from course.scoring import Score, score
-from course.survey import Models, SurveySettings, check_window, make_agent, opening_messages, page_bytes_for
+from course.survey import Models, SurveySettings, check_window, make_agent, make_workspace, opening_messages
 from course.workspace import Workspace
 from reference.ch10_compress import CompressionReport
 
@@ -101,7 +101,7 @@ def run_demo(settings: DemoSettings) -> None:
     """Prints a run whose report is complete and right; otherwise DemoError says in one sentence what stopped it."""
     console = make_console(settings.plain)
     with _folder(settings.path) as root, _endpoint(settings, console) as (client, models, provider):
-        workspace = _workspace(root, settings.report, page_bytes_for(models.context_length, settings.survey.threshold))
+        workspace = _workspace(root, settings, models.context_length)
         narrator = Narrator(console)
         agent = make_agent(client, models, workspace, settings.survey, narrator)
         check_window(agent)
@@ -154,9 +154,9 @@ def _folder(path: Path | None) -> Iterator[Path]:
         yield Path(scratch)
 
 
-def _workspace(root: Path, report: Path, page_bytes: int) -> Workspace:
+def _workspace(root: Path, settings: DemoSettings, context_length: int) -> Workspace:
     """The workspace of a folder that holds at least one text file."""
-    workspace = Workspace(root, report, page_bytes)
+    workspace = make_workspace(root, settings.report, context_length, settings.survey.threshold)
     if not workspace.text_files():
         left_out = f"; {len(workspace.skipped)} files were left out, since they are no readable text"
         raise DemoError(f"There is no text file under {root}{left_out if workspace.skipped else ''}. Nothing to do.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from course.pages import MIN_PAGE_BYTES
@@ -23,6 +24,7 @@ SYSTEM_PROMPT = (
     "append one line to the report, in the form `- path: text`, where text is the file's line that begins with Fact:, "
     "without that word, or else its first line with words. Read no file twice. " + COMPACTION_NOTE
 )
+FIRST_REQUEST_EXTRA = 450  # tokens of the tool schemas and the guidance on the task tools
 SEQUENTIAL_TOOLS = ("append_report",)
 
 
@@ -73,6 +75,22 @@ def page_bytes_for(context_length: int, threshold: float) -> int:
     return max(MIN_PAGE_BYTES, int(context_length * (1 - threshold) * 3 / 4))
 
 
+def listing_bytes_for(context_length: int, threshold: float) -> int:
+    """Bytes that a listing may have: as many as there are tokens between the first request and the threshold.
+
+    A listing comes back twice, as the arguments of `todo_write` and as TODO list in the system prompt. Three times the
+    paths of a page, at about three bytes a token, are that many tokens.
+    """
+    first = estimate_tokens(opening_messages()) + FIRST_REQUEST_EXTRA
+    return max(MIN_PAGE_BYTES, threshold_tokens(context_length, threshold) - first)
+
+
+def make_workspace(root: Path, report: Path, context_length: int, threshold: float) -> Workspace:
+    """The workspace of a survey, with pages that suit the window."""
+    pages = page_bytes_for(context_length, threshold), listing_bytes_for(context_length, threshold)
+    return Workspace(root, report, *pages)
+
+
 def make_agent(
     client: Any, models: Models, workspace: Workspace, settings: SurveySettings, on_event: Callable[..., None]
 ) -> StuckAwareAgent:
@@ -103,14 +121,17 @@ def opening_messages() -> list[Message]:
 
 
 def check_window(agent: StuckAwareAgent) -> None:
-    """Raise WindowTooSmallError when the first request alone, with tools, takes two thirds of the threshold or more."""
+    """Raise WindowTooSmallError when the first request alone, with tools, takes over a third of the threshold.
+
+    The rest has to hold the TODO list, the summary and the newest results.
+    """
     agent.messages = opening_messages()
     first = estimate_tokens(agent.outgoing(), agent.tools)
     trigger = threshold_tokens(agent.context_length, agent.threshold)
-    if 3 * first > 2 * trigger:
-        needed = int(3 * first / 2 / agent.threshold) + 1
+    if 3 * first > trigger:
+        needed = int(3 * first / agent.threshold) + 1
         raise WindowTooSmallError(
             f"A window of {agent.context_length:,} tokens with a threshold of {agent.threshold:.0%} is too small: the "
             f"system prompt, the tools and the request alone take about {first:,} tokens, and compression begins at "
-            f"{trigger:,}. Choose a window of at least {needed:,} tokens."
+            f"{trigger:,}, so too little room is left to work. Choose a window of at least {needed:,} tokens."
         )

@@ -37,21 +37,27 @@ class Workspace:
     once, at the first listing, so that the offsets of later pages stay true.
 
     No result is longer than `page_bytes` UTF-8 bytes. A token is at least one byte, so this bounds its tokens in every
-    script. A listing shows at most 40 files, since a TODO list of one page has to fit in a system prompt.
+    script. A listing shows at most 40 files and has at most `listing_bytes`, where that is given, since a TODO list of
+    one page has to fit in a system prompt.
     `reads` counts by path how often the first page of a file was read.
     """
 
     root: Path
     report: Path
     page_bytes: int = PAGE_BYTES
+    listing_bytes: int | None = None
     reads: Counter[str] = field(default_factory=Counter)
     # A message's calls may run in threads; a counter and a file want one at a time.
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _lines: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
-        if self.page_bytes < MIN_PAGE_BYTES:
-            raise ValueError(f"a page of {self.page_bytes} bytes is too small; at least {MIN_PAGE_BYTES}")
+        if self._listing_bytes < MIN_PAGE_BYTES:
+            raise ValueError(f"a page of {self._listing_bytes} bytes is too small; at least {MIN_PAGE_BYTES}")
+
+    @property
+    def _listing_bytes(self) -> int:
+        return min(self.page_bytes, self.listing_bytes or self.page_bytes)
 
     # What there is to survey
 
@@ -85,7 +91,7 @@ class Workspace:
             raise ToolError(f"There are only {len(files)} text files under {quote(path)}; offset {start} is too far.")
         skipped = sum(is_under(name, plain(path)) for name, _ in self._scan[1])
         lines = [list_head(len(files), plain(path), skipped)]
-        room = self.page_bytes - len(lines[0].encode()) - len(list_mark(len(files), len(files))) - 1
+        room = self._listing_bytes - len(lines[0].encode()) - len(list_mark(len(files), len(files))) - 1
         for name in files[start : start + FILES_PER_PAGE]:
             room -= len(name.encode()) + 1
             if room < 0:
@@ -177,7 +183,7 @@ class Workspace:
         # A name has to survive a listing, a TODO line and a report line, which fold white space, and to fit on a page.
         if ODD_CHARACTERS.search(relative) or relative != " ".join(relative.split()):
             return ODD_NAME
-        if len(relative) > MAX_PATH or len(relative.encode()) > self.page_bytes - LISTING_FRAME_BYTES:
+        if len(relative) > MAX_PATH or len(relative.encode()) > self._listing_bytes - LISTING_FRAME_BYTES:
             return LONG_NAME
         try:
             if not stat.S_ISREG(resolve_inside(self.root, relative).stat().st_mode):

@@ -128,7 +128,7 @@ class StuckAwareAgent(CompressingAgent):
             raise
 
     def is_poor(self, report: CompressionReport) -> bool:
-        """Whether a compression saved so little that the next summary has to wait: fourteen such in a row gain nothing."""
+        """Whether a compression failed or saved so little that the next summary has to wait."""
         saved_little = report.after >= int(report.before * COMPRESSION_MIN_SHRINK)
         return super().is_poor(report) or (report.outcome == "compressed" and saved_little)
 

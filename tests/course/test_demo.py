@@ -175,7 +175,7 @@ def test_a_provider_that_dies_in_mid_run_is_said_in_one_sentence(tmp_path, capsy
     make_corpus(root)
     report.touch()
     with demo._endpoint(demo.DemoSettings(), demo.make_console(plain=True)) as (client, models, dying):
-        workspace = demo._workspace(root, report, 3_072)
+        workspace = demo._workspace(root, demo.DemoSettings(report=report), models.context_length)
         agent = demo.make_agent(client, models, workspace, demo.SurveySettings(), Dying(demo.make_console(plain=True)))
         sentence = demo._run(agent, demo.make_console(plain=True))
     assert sentence == "The provider does not answer any more: the connection was lost."
