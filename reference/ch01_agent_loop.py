@@ -108,6 +108,7 @@ class Agent:
         self.on_event = on_event or (lambda kind, **data: None)
         self.messages: list[Message] = []
         self.iterations = 0
+        self.usage: Any = None  # what the provider reported for the last request
 
     def run(self, messages: Iterable[Message]) -> dict[str, Any]:
         """What `run_conversation` returns, for a conversation that begins with `messages`; the input is not changed."""
@@ -116,10 +117,10 @@ class Agent:
         while self.iterations < self.max_iterations:
             self.iterations += 1
             reply = self.query()
-            self.messages.append(reply)
+            self.remember([reply])
             if not reply.get("tool_calls"):
                 return self.outcome(reply["content"], "answer")
-            self.messages.extend(self.act(reply["tool_calls"]))
+            self.remember(self.act(reply["tool_calls"]))
         return self.outcome("", "max_iterations")
         # END EXERCISE 1.3
 
@@ -130,10 +131,18 @@ class Agent:
             request["tools"] = self.tools
         self.on_event("request", messages=request["messages"])
         response = self.client.chat.completions.create(**request)
-        reply = assistant_message(response.choices[0].message)
         self.received(response)
-        self.on_event("response", message=reply, usage=response.usage)
-        return reply
+        self.usage = response.usage
+        return assistant_message(response.choices[0].message)
+
+    def remember(self, messages: Sequence[Message]) -> None:
+        """Append new messages to the history; who listens hears of a message when it is in there, not before."""
+        self.messages.extend(messages)
+        for message in messages:
+            if message["role"] == "tool":
+                self.on_event("tool_end", message=message)
+            else:
+                self.on_event("response", message=message, usage=self.usage)
 
     def outgoing(self) -> list[Message]:
         """The messages of the next request."""
@@ -152,9 +161,7 @@ class Agent:
         if self.execute is None:
             return f"error: the tool {name!r} is not available"
         self.on_event("tool_start", tool=name, arguments=arguments)
-        result = self.execute(name, arguments)
-        self.on_event("tool_end", tool=name, result=result)
-        return result
+        return self.execute(name, arguments)
 
     def outcome(self, final_response: str, stop_reason: str) -> dict[str, Any]:
         """The dict that a run returns; `messages` is a list of its own."""

@@ -121,6 +121,4 @@ class ToolAgent(Agent):
         """The text of one call's result."""
         name = call["function"]["name"]
         self.on_event("tool_start", tool=name, arguments=parse_arguments(call["function"]["arguments"]) or {})
-        result = self.registry.dispatch(call)
-        self.on_event("tool_end", tool=name, result=result)
-        return result
+        return self.registry.dispatch(call)

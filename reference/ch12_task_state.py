@@ -162,7 +162,6 @@ class TaskAgent(StuckAwareAgent):
             return super().run_call(call)
         self.on_event("tool_start", tool=name, arguments=arguments or {})
         result = self._task_call(name, arguments)
-        self.on_event("tool_end", tool=name, result=result)
         self.on_event("task_state", state=self.state)
         return result
 

@@ -94,7 +94,8 @@ def reads_for_ever(body):
 
 def test_the_agent_ends_with_one_clean_sentence_instead_of_grinding(chapter):
     with Provider([Model("m", 8_192, reads_for_ever)]) as provider, provider.client() as client:
-        outcome = agent_on(chapter, client, lambda path: "r").run([SYSTEM, {"role": "user", "content": BIG}])
+        brief = {"role": "user", "content": "data " * 7_200}  # 88 % of the window
+        outcome = agent_on(chapter, client, lambda path: "r").run([SYSTEM, brief])
     assert outcome["stop_reason"] == "stuck"
     assert "cannot be compressed further" in outcome["final_response"]
     assert "new session" in outcome["final_response"]
