@@ -19,7 +19,7 @@ from typing import Any
 from reference.ch05_budget import CHARS_PER_TOKEN
 from reference.ch06_prune import tool_names
 from reference.ch07_boundaries import SUMMARY_END, SUMMARY_PREFIX
-from reference.messages import GENERATED, Message, as_text, clean_text, picture_count, text_of
+from reference.messages import GENERATED, Message, as_text, clean_text, clip, picture_count, text_of
 
 SUMMARY_RATIO = 0.20
 MIN_SUMMARY_TOKENS = 2_000
@@ -78,16 +78,6 @@ def summary_budget(content_tokens: int, context_length: int) -> int:
     ceiling = min(int(context_length * WINDOW_SHARE), MAX_SUMMARY_TOKENS)
     return min(max(int(content_tokens * SUMMARY_RATIO), MIN_SUMMARY_TOKENS), ceiling)
     # END EXERCISE 9.1
-
-
-def clip(text: str, max_characters: int) -> str:
-    """`text` with its middle replaced by a mark, at most `max_characters` long, the mark included."""
-    if len(text) <= max_characters:
-        return text
-    mark = f"\n[... {len(text):,} characters in all, the middle left out ...]\n"
-    room = max(0, max_characters - len(mark))
-    head = room - room // 3
-    return (text[:head] + mark + text[len(text) - room // 3 :])[:max_characters]
 
 
 def render_turns(turns: Iterable[Message], max_characters: int = TURN_CHARACTERS) -> Iterator[str]:

@@ -16,9 +16,8 @@ from dataclasses import replace
 from typing import Any
 
 from reference.ch05_budget import CHARS_PER_TOKEN, MESSAGE_TOKENS, estimate_message_tokens, estimate_tokens
-from reference.ch09_summary import clip
 from reference.ch10_compress import CompressingAgent, CompressionReport, Summarize, compress
-from reference.messages import Message, picture_count, text_of
+from reference.messages import Message, clip, picture_count, text_of
 
 COMPRESSION_MIN_SHRINK = 0.9  # of the tokens before: less than 10 % saved is no progress
 MIN_CLIPPED_TOKENS = 40

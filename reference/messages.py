@@ -29,6 +29,16 @@ def clean_text(text: str) -> str:
     return _UNSENDABLE.sub("\ufffd", text) if _UNSENDABLE.search(text) else text
 
 
+def clip(text: str, max_characters: int) -> str:
+    """`text` with its middle replaced by a mark, at most `max_characters` long, the mark included."""
+    if len(text) <= max_characters:
+        return text
+    mark = f"\n[... {len(text):,} characters in all, the middle left out ...]\n"
+    room = max(0, max_characters - len(mark))
+    head = room - room // 3
+    return (text[:head] + mark + text[len(text) - room // 3 :])[:max_characters]
+
+
 def clean_value(value: Any) -> Any:
     """`value`, of any JSON form, with every string in it cleaned; the same object where all were clean."""
     if isinstance(value, str):
