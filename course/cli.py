@@ -1,4 +1,4 @@
-"""The command line: `course demo`, `course serve`."""
+"""The command line: `course demo`, `course replay`, `course serve`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,25 @@ import typer
 from rich.console import Console
 
 from course.demo import DemoError, DemoSettings, run_demo
+from course.endpoint import NoKeyError
+from course.guards import GUARDS
+from course.guards import table as guard_table
 from course.provider import PortInUseError, serve
 from course.provider.server import KEY
+from course.scenarios import SCENARIOS, ScenarioError
 from course.survey import SurveySettings, WindowTooSmallError
+from course.timeline import TimelineError, read_timeline
+from course.views import Lines, LivePicture, View, browse, make_console, print_result
+from reference.ch03_sessions import SessionStoreError
 
-GUARDS = ("task-state",)
-
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="A course on agents that outlive their window.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    help="A course on agents that outlive their context window.",
+)
+FOR_HELP = f"Guards, and what goes wrong without them:\n\n{guard_table()}"
 
 
 @app.callback()
@@ -23,30 +35,62 @@ def course() -> None:
     """Learn context compression: from a bare agent loop to one that keeps working when its window runs out."""
 
 
-@app.command()
+@app.command(epilog=FOR_HELP)
 def demo(
     path: Annotated[Path | None, typer.Option(help="A folder to survey instead of the made corpus.")] = None,
     report: Annotated[Path, typer.Option(help="Where the report is written.")] = Path("course-demo/report.md"),
     window: Annotated[int | None, typer.Option(min=1, help="The context window in tokens; 8192 unless given.")] = None,
     threshold: Annotated[float, typer.Option(help="Compress from this share of the window on.")] = 0.50,
-    without: Annotated[list[str] | None, typer.Option(help=f"Switch a guard off: {', '.join(GUARDS)}.")] = None,
+    without: Annotated[
+        list[str] | None, typer.Option(help=f"Switch a guard off: {', '.join(GUARDS)}. Can be given again.")
+    ] = None,
+    summary_role: Annotated[str, typer.Option(help="The role of the summary: assistant or user.")] = "assistant",
+    scenario: Annotated[str, typer.Option(help=f"What is asked: {', '.join(SCENARIOS)}.")] = "survey",
+    seed: Annotated[int, typer.Option(help="The seed of the made corpus and of the brief.")] = 7,
     max_calls: Annotated[int | None, typer.Option(min=1, help="The agent's limit of model calls.")] = None,
-    plain: Annotated[bool, typer.Option(help="No colour; two runs give the same bytes.")] = False,
+    save: Annotated[Path | None, typer.Option(help="Save the run as a timeline, for `course replay`.")] = None,
+    resume: Annotated[bool, typer.Option(help="Go on with the last session, for example after Ctrl-C.")] = False,
+    step: Annotated[bool, typer.Option(help="Wait for a key after each step.")] = False,
+    plain: Annotated[bool, typer.Option(help="One line an event, no colour; two runs give the same bytes.")] = False,
     live: Annotated[bool, typer.Option(help="Use a real endpoint: OPENAI_API_KEY, OPENAI_BASE_URL, MODEL.")] = False,
 ) -> None:
     """Survey a folder in a window that is too small for it, and finish."""
-    off = set(without or ())
-    if unknown := off.difference(GUARDS):
-        _fail(f"There is no guard {', '.join(sorted(unknown))}. The guards are: {', '.join(GUARDS)}.", code=2)
+    off = frozenset(name.strip() for names in without or () for name in names.split(",") if name.strip())
+    _check_choice("guard", off, GUARDS)
+    _check_choice("scenario", {scenario}, SCENARIOS)
+    _check_choice("role for a summary", {summary_role}, ("assistant", "user"))
     if not 0 < threshold < 1:
         _fail(f"A threshold is a share between 0 and 1, such as 0.5; found {threshold}.", code=2)
-    survey = SurveySettings(threshold, task_state="task-state" not in off, max_iterations=max_calls)
+    survey = SurveySettings(threshold, off, summary_role, scenario, seed, max_calls)
+    settings = DemoSettings(path, report, report.parent / "sessions.db", window, survey, live, resume, save)
+    console = make_console(plain)
     try:
-        run_demo(DemoSettings(path, report, window, survey, live, plain))
-    except (DemoError, WindowTooSmallError) as error:
+        run_demo(settings, console, _view(console, plain, step))
+    except (DemoError, NoKeyError, ScenarioError, SessionStoreError, WindowTooSmallError) as error:
         _fail(str(error))
     except KeyboardInterrupt:
         _fail("Interrupted before the run began.", code=130)
+
+
+@app.command()
+def replay(
+    file: Annotated[Path, typer.Argument(help="A timeline that `course demo --save` wrote.")],
+    step: Annotated[bool, typer.Option(help="Walk through it with keys: n, p, space, q.")] = False,
+    plain: Annotated[bool, typer.Option(help="One line an event, no colour.")] = False,
+) -> None:
+    """Show a saved run again: the same lines and the same picture, without running anything."""
+    console = make_console(plain)
+    try:
+        timeline = read_timeline(file)
+    except TimelineError as error:
+        _fail(str(error))
+    if step:
+        browse(timeline, console)
+        return
+    view = Lines(console)
+    for event in timeline.events:
+        view(timeline, event)
+    print_result(timeline, console)
 
 
 @app.command("serve")
@@ -62,6 +106,20 @@ def serve_command(
         serve(port, key=key, strict_alternation=not lax)
     except PortInUseError as error:
         _fail(str(error))
+
+
+def _view(console: Console, plain: bool, step: bool) -> View:
+    """The live picture on a terminal, else one line an event."""
+    if plain or not console.is_terminal:
+        return Lines(console)
+    return LivePicture(console, step)
+
+
+def _check_choice(what: str, found: set[str] | frozenset[str], known: object) -> None:
+    """Fail with the known names when a name is not one of them."""
+    names = list(known)  # type: ignore[call-overload]
+    if unknown := set(found).difference(names):
+        _fail(f"There is no {what} {', '.join(sorted(unknown))}. There is: {', '.join(names)}.", code=2)
 
 
 def _fail(sentence: str, code: int = 1) -> None:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import importlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from course.guards import DROPPED, weakened_chapters
+from course.loading import REFERENCE
 from course.pages import MIN_PAGE_BYTES
+from course.scenarios import CHANGE_AFTER_CALL, Scenario
 from course.workspace import Workspace
 from reference.ch01_agent_loop import MAX_ITERATIONS
 from reference.ch02_tools import Tool, ToolRegistry
 from reference.ch05_budget import estimate_tokens, threshold_tokens
 from reference.ch09_summary import summarize_middle, summary_budget
-from reference.ch10_compress import COMPACTION_NOTE
-from reference.ch11_stuck import StuckAwareAgent
-from reference.ch12_task_state import TaskAgent
 from reference.messages import Message
 
-REQUEST = "Read every text file under ./ and write one line for each into report.md."
-SYSTEM_PROMPT = (
-    "You are a careful agent that surveys folders. List the files first. Read one file after the other; after each, "
-    "append one line to the report, in the form `- path: text`, where text is the file's line that begins with Fact:, "
-    "without that word, or else its first line with words. Read no file twice. " + COMPACTION_NOTE
-)
-FIRST_REQUEST_EXTRA = 450  # tokens of the tool schemas and the guidance on the task tools
+# Tokens of the first request: system prompt, request, tool schemas, the guidance on the task tools.
+FIRST_REQUEST_TOKENS = 660
 SEQUENTIAL_TOOLS = ("append_report",)
 
 
@@ -44,26 +41,14 @@ class Models:
 
 @dataclass(frozen=True)
 class SurveySettings:
-    """What can be chosen for a run; `threshold` is a share of the window."""
+    """What can be chosen for a run; `threshold` is a share of the window, `without` names guards to switch off."""
 
     threshold: float = 0.50
-    task_state: bool = True
+    without: frozenset[str] = field(default_factory=frozenset)
+    summary_role: str = "assistant"
+    scenario: str = "survey"
+    seed: int = 7
     max_iterations: int | None = None
-
-
-def make_registry(workspace: Workspace) -> ToolRegistry:
-    """The workspace's tools as the course's registry; what writes the report runs one call after the other."""
-    functions = [schema["function"] for schema in workspace.schemas()]
-    return ToolRegistry(
-        Tool(
-            function["name"],
-            function["description"],
-            function["parameters"],
-            run=getattr(workspace, function["name"]),
-            sequential=function["name"] in SEQUENTIAL_TOOLS,
-        )
-        for function in functions
-    )
 
 
 def page_bytes_for(context_length: int, threshold: float) -> int:
@@ -81,8 +66,7 @@ def listing_bytes_for(context_length: int, threshold: float) -> int:
     A listing comes back twice, as the arguments of `todo_write` and as TODO list in the system prompt. Three times the
     paths of a page, at about three bytes a token, are that many tokens.
     """
-    first = estimate_tokens(opening_messages()) + FIRST_REQUEST_EXTRA
-    return max(MIN_PAGE_BYTES, threshold_tokens(context_length, threshold) - first)
+    return max(MIN_PAGE_BYTES, threshold_tokens(context_length, threshold) - FIRST_REQUEST_TOKENS)
 
 
 def make_workspace(root: Path, report: Path, context_length: int, threshold: float) -> Workspace:
@@ -91,42 +75,94 @@ def make_workspace(root: Path, report: Path, context_length: int, threshold: flo
     return Workspace(root, report, *pages)
 
 
-def make_agent(
-    client: Any, models: Models, workspace: Workspace, settings: SurveySettings, on_event: Callable[..., None]
-) -> StuckAwareAgent:
-    """The agent of chapter 12, or that of chapter 11 where the task state is switched off, ready to run."""
+def make_registry(workspace: Workspace) -> ToolRegistry:
+    """The workspace's tools as the course's registry; what writes the report runs one call after the other."""
+    functions = [schema["function"] for schema in workspace.schemas()]
+    return ToolRegistry(
+        Tool(
+            function["name"],
+            function["description"],
+            function["parameters"],
+            run=getattr(workspace, function["name"]),
+            sequential=function["name"] in SEQUENTIAL_TOOLS,
+        )
+        for function in functions
+    )
+
+
+def make_summarize(client: Any, models: Models, settings: SurveySettings) -> Callable[..., str]:
+    """The function that summarises the middle; with the guard `summary` off it drops the middle instead."""
 
     def summarize(turns: list[Message], previous_summary: str | None) -> str:
         budget = summary_budget(estimate_tokens(turns), models.context_length)
         window = models.summarizer_context_length
         return summarize_middle(turns, client, models.summarizer, previous_summary, budget, context_length=window)
 
-    iterations = settings.max_iterations or max(MAX_ITERATIONS, 2 * len(workspace.text_files()) + 30)
-    agent_class = TaskAgent if settings.task_state else StuckAwareAgent
+    def drop(turns: list[Message], previous_summary: str | None) -> str:
+        return DROPPED
+
+    return drop if "summary" in settings.without else summarize
+
+
+def make_agent(
+    client: Any,
+    models: Models,
+    workspace: Workspace,
+    settings: SurveySettings,
+    scenario: Scenario,
+    on_event: Callable[..., None],
+    **session: Any,
+) -> Any:
+    """The agent of chapter 12, or that of chapter 11 where the task state is off, with the guards of the settings.
+
+    `session` may give a `store` and a `session_id`.
+    """
+    weak = settings.without or settings.summary_role != "assistant"
+    chapters = weakened_chapters(settings.without, settings.summary_role) if weak else _reference()
+    has_state = "task-state" not in settings.without
+    agent_class = chapters["ch12_task_state"].TaskAgent if has_state else chapters["ch11_stuck"].StuckAwareAgent
+    if scenario.change:
+        agent_class = _changing(agent_class, scenario.change)
     return agent_class(
         client,
         models.agent,
         make_registry(workspace),
         context_length=models.context_length,
-        summarize=summarize,
+        summarize=make_summarize(client, models, settings),
         threshold=settings.threshold,
-        max_iterations=iterations,
+        max_iterations=settings.max_iterations or max(MAX_ITERATIONS, 2 * len(workspace.text_files()) + 30),
         on_event=on_event,
+        **session,
     )
 
 
-def opening_messages() -> list[Message]:
-    """The system prompt and the request with which a survey begins."""
-    return [{"role": "system", "content": SYSTEM_PROMPT}, {"role": "user", "content": REQUEST}]
+def _reference() -> Mapping[str, ModuleType]:
+    """The reference's chapters as they are, by stem."""
+    stems = (file.stem for file in sorted(REFERENCE.glob("ch[0-9][0-9]_*.py")))
+    return {stem: importlib.import_module(f"reference.{stem}") for stem in stems}
 
 
-def check_window(agent: StuckAwareAgent) -> None:
-    """Raise WindowTooSmallError when the first request alone, with tools, takes over a third of the threshold.
+def _changing(agent_class: Any, text: str) -> Any:
+    """An agent class whose user speaks once in mid-run, behind the results of a call."""
 
-    The rest has to hold the TODO list, the summary and the newest results.
+    class ChangingAgent(agent_class):
+        def remember(self, messages: Iterable[Message]) -> None:
+            super().remember(messages)
+            if self.iterations == CHANGE_AFTER_CALL and self.messages[-1]["role"] == "tool":
+                super().remember([{"role": "user", "content": text}])
+
+    return ChangingAgent
+
+
+def check_window(agent: Any, scenario: Scenario) -> None:
+    """Raise WindowTooSmallError when the first request, with tools, takes over a third of the threshold.
+
+    The rest has to hold the TODO list, the summary and the newest results. A brief that is huge on purpose may.
     """
-    agent.messages = opening_messages()
-    first = estimate_tokens(agent.outgoing(), agent.tools)
+    if scenario.name == "huge-brief":
+        return
+    agent.messages = agent.with_prompt(list(scenario.opening))
+    first = agent.prompt_tokens()
     trigger = threshold_tokens(agent.context_length, agent.threshold)
     if 3 * first > trigger:
         needed = int(3 * first / agent.threshold) + 1

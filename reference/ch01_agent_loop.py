@@ -36,27 +36,30 @@ def to_wire(messages: Iterable[Message]) -> list[Message]:
     """`messages` as they are sent: the same dicts without the keys that a provider does not know.
 
     A strict provider refuses an unknown key. Keys whose value is None go too, except `content`. The input is not
-    changed; a message with nothing to strip is the same object.
+    changed; a message with nothing to strip is the same object. A role that is not in WIRE_KEYS has a user's keys.
 
     Example: {"role": "assistant", "content": "Hi", "reasoning": "greet"} comes back without "reasoning".
     """
     # BEGIN EXERCISE 1.1 Return the messages with only the keys in WIRE_KEYS for their role; do not change the input.
-    return [_sendable(message) for message in messages]
+    sent = []
+    for message in messages:
+        known = WIRE_KEYS.get(message.get("role") or "", WIRE_KEYS["user"])
+        kept = {
+            key: value for key, value in message.items() if key in known and (value is not None or key == "content")
+        }
+        sent.append(message if len(kept) == len(message) else kept)
+    return sent
     # END EXERCISE 1.1
-
-
-def _sendable(message: Message) -> Message:
-    """The message without internal keys and without empty ones."""
-    known = WIRE_KEYS.get(message.get("role") or "", WIRE_KEYS["user"])
-    kept = {key: value for key, value in message.items() if key in known and (value is not None or key == "content")}
-    return message if len(kept) == len(message) else kept
 
 
 def assistant_message(reply: Any) -> Message:
     """The history's message for a model's `reply`, an object of the `openai` client or a dict of the same form.
 
     Text and calls are both kept. Text is cleaned, arguments are a JSON object, and a reply with neither text nor calls
-    gets a marked text, since a provider refuses an assistant message that says nothing.
+    gets the text EMPTY_REPLY, since a provider refuses an assistant message that says nothing. Without calls there is
+    no key `tool_calls`. `clean_text` and `clean_arguments` of `reference.messages` do the cleaning.
+
+    Example: {"content": "Hello", "tool_calls": None} becomes {"role": "assistant", "content": "Hello"}.
     """
     # BEGIN EXERCISE 1.2 Build the assistant message from the reply's content and tool calls.
     data = reply if isinstance(reply, dict) else reply.model_dump(exclude_none=True)
@@ -111,7 +114,16 @@ class Agent:
         self.usage: Any = None  # what the provider reported for the last request
 
     def run(self, messages: Iterable[Message]) -> dict[str, Any]:
-        """What `run_conversation` returns, for a conversation that begins with `messages`; the input is not changed."""
+        """What `run_conversation` returns, for a conversation that begins with `messages`; the input is not changed.
+
+        `self.messages` is the history and `self.iterations` the number of requests; both begin anew. `self.query()` is
+        the next reply, `self.act(calls)` the results of its calls, `self.remember(messages)` appends messages, and
+        `self.outcome(final_response, stop_reason)` is what is returned: the reply's text with "answer", or "" with
+        "max_iterations" once `self.max_iterations` requests were made.
+
+        Example: a reply with one call, then the reply "Done.": the history is user, assistant, tool, assistant, after
+        2 iterations.
+        """
         # BEGIN EXERCISE 1.3 Loop: query, append, act on the calls, append; stop at an answer or at max_iterations.
         self.messages, self.iterations = list(messages), 0
         while self.iterations < self.max_iterations:
@@ -139,10 +151,8 @@ class Agent:
         """Append new messages to the history; who listens hears of a message when it is in there, not before."""
         self.messages.extend(messages)
         for message in messages:
-            if message["role"] == "tool":
-                self.on_event("tool_end", message=message)
-            else:
-                self.on_event("response", message=message, usage=self.usage)
+            kind = {"tool": "tool_end", "assistant": "response"}.get(message["role"], message["role"])
+            self.on_event(kind, message=message, **({"usage": self.usage} if kind == "response" else {}))
 
     def outgoing(self) -> list[Message]:
         """The messages of the next request."""

@@ -10,7 +10,7 @@ line. It calls no model and removes no message, so every call keeps its result a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from reference.messages import Message, picture_count, text_length
@@ -29,11 +29,14 @@ def placeholder_for(tool: str, content: Any) -> str:
     return PLACEHOLDER.format(tool=tool[:MAX_TOOL_NAME], size=size)
 
 
-def prune_old_tool_results(messages: Sequence[Message], keep_recent: int = 3, min_chars: int = 200) -> list[Message]:
+def prune_old_tool_results(
+    messages: Sequence[Message], keep_recent: int = 3, min_chars: int = 200, never_prune: Collection[str] = ()
+) -> list[Message]:
     """`messages` with the content of every tool result but the newest `keep_recent` replaced by a placeholder.
 
     Results of up to `min_chars` characters stay (unless they hold a picture), and so does a result that a placeholder
-    would not shorten. The input is not changed; messages that stay are the same objects. Pruning twice is pruning once.
+    would not shorten. So do those of the tools in `never_prune`: what a user answered cannot be read again.
+    The input is not changed; messages that stay are the same objects. Pruning twice is pruning once.
 
     Example: a `read_file` result of 500 characters, with keep_recent=0, becomes
     "[Old tool output cleared to save context space: read_file, 500 characters]".
@@ -45,7 +48,13 @@ def prune_old_tool_results(messages: Sequence[Message], keep_recent: int = 3, mi
     pruned = []
     for index, message in enumerate(messages):
         names.update(tool_names(message))
-        pruned.append(_cleared(message, names, min_chars) if index in old else message)
+        tool = names.get(str(message.get("tool_call_id")), "tool")
+        if index in old and tool not in never_prune and not _is_placeholder(content := message.get("content")):
+            placeholder = placeholder_for(tool, content)
+            length, pictures = text_length(content), picture_count(content)
+            if pictures or (length > min_chars and length > len(placeholder)):
+                message = message | {"content": placeholder}
+        pruned.append(message)
     return pruned
     # END EXERCISE 6.1
 
@@ -54,16 +63,6 @@ def tool_names(message: Message) -> dict[Any, str]:
     """The tool's name for each call id in a message; read in order, the latest use of an id wins, since ids repeat."""
     calls = [call for call in message.get("tool_calls") or () if isinstance(call, dict)]
     return {str(call.get("id")): str((call.get("function") or {}).get("name") or "tool") for call in calls}
-
-
-def _cleared(message: Message, names: dict[Any, str], min_chars: int) -> Message:
-    """The result with a placeholder for content, or the same message where that saves nothing."""
-    content = message.get("content")
-    length, pictures = text_length(content), picture_count(content)
-    if (length <= min_chars and not pictures) or _is_placeholder(content):
-        return message
-    placeholder = placeholder_for(names.get(str(message.get("tool_call_id")), "tool"), content)
-    return message | {"content": placeholder} if len(placeholder) < length or pictures else message
 
 
 def _is_placeholder(content: Any) -> bool:

@@ -52,11 +52,23 @@ def is_bridge(message: Message) -> bool:
 
 
 def is_generated(message: Message) -> bool:
-    """Whether the agent wrote this message itself: a summary, a bridge, or a text that stands for an empty reply."""
+    """Whether the agent wrote this message itself: a summary, a bridge, or a text that stands for an empty reply.
+
+    An assistant message that says nothing counts too: a text will stand for it (chapter 8).
+    """
     if GENERATED in message:
         return True
-    empty_reply = message.get("role") == "assistant" and message.get("content") == EMPTY_REPLY
-    return empty_reply or is_bridge(message) or is_summary(message)
+    if message.get("role") == "assistant":
+        if message.get("tool_calls"):
+            return False
+        if message.get("content") == EMPTY_REPLY or not has_text(message):
+            return True
+    return is_bridge(message) or is_summary(message)
+
+
+def find_lines(messages: Sequence[Message]) -> list[int]:
+    """The positions of the messages that only say something: no calls, no results. They are few in a long history."""
+    return [i for i, message in enumerate(messages) if message.get("role") != "tool" and not message.get("tool_calls")]
 
 
 def is_request(message: Message) -> bool:
@@ -72,16 +84,6 @@ def is_visible_reply(message: Message) -> bool:
         and has_text(message)
         and not is_generated(message)
     )
-
-
-def find_anchors(messages: Sequence[Message]) -> list[int]:
-    """The positions of the last real request and of the last visible reply, in order; as many as there are."""
-    # BEGIN EXERCISE 7.2 Search from the end for the last request and the last visible reply.
-    anchors: set[int] = set()
-    for wanted in (is_request, is_visible_reply):
-        anchors.update(next(([i] for i in range(len(messages) - 1, -1, -1) if wanted(messages[i])), []))
-    return sorted(anchors)
-    # END EXERCISE 7.2
 
 
 def find_boundaries(
@@ -107,3 +109,25 @@ def find_boundaries(
         tail_start -= 1
     return head_end, tail_start
     # END EXERCISE 7.1
+
+
+def find_anchors(messages: Sequence[Message]) -> list[int]:
+    """The positions of the last real request and of the last visible reply, in order; as many as there are.
+
+    `is_request` and `is_visible_reply` tell what counts.
+
+    Example: for system, user, assistant text, user, call, result the anchors are [2, 3].
+    """
+    # BEGIN EXERCISE 7.2 Search from the end for the last request and the last visible reply.
+    request = reply = None
+    for index, message in zip(range(len(messages) - 1, -1, -1), reversed(messages), strict=True):
+        if message.get("role") == "tool":
+            continue
+        if request is None and is_request(message):
+            request = index
+        elif reply is None and is_visible_reply(message):
+            reply = index
+        if request is not None and reply is not None:
+            break
+    return sorted(index for index in (request, reply) if index is not None)
+    # END EXERCISE 7.2

@@ -22,38 +22,58 @@ from itertools import count
 from typing import Any
 
 from reference.ch01_agent_loop import WIRE_KEYS
-from reference.messages import GENERATED, Message, clean_content, clean_message, clean_value, has_text, parse_arguments
+from reference.messages import (
+    GENERATED,
+    SYSTEM_ROLES,
+    Message,
+    clean_content,
+    clean_message,
+    clean_value,
+    has_text,
+    parse_arguments,
+)
 
-SYSTEM_ROLES = ("system", "developer")
 STUB_RESULT = "[No result was recorded for this call: it did not run to its end.]"
 
 
+def _align_to_assistant_boundary(messages: Sequence[Message], index: int) -> int:
+    """`index` moved forward past tool results, so that the part before the cut ends with whole groups.
+
+    Example: in user, call, result, result, user the cuts 2 and 3 become 4; 0, 1, 4 and 5 stay. The end of the list is
+    a cut too.
+    """
+    # BEGIN EXERCISE 8.1 Move the head's cut forward past tool results.
+    while index < len(messages) and messages[index].get("role") == "tool":
+        index += 1
+    return index
+    # END EXERCISE 8.1
+
+
+def _align_boundary_backward(messages: Sequence[Message], index: int) -> int:
+    """`index` moved backward to the assistant message of its group, so that the part behind the cut keeps it whole.
+
+    Example: in user, call, result, result, user the cuts 2 and 3 become 1; 0, 1, 4 and 5 stay.
+    """
+    # BEGIN EXERCISE 8.2 Move the tail's cut backward to the assistant that made the calls.
+    while 0 < index < len(messages) and messages[index].get("role") == "tool":
+        index -= 1
+    return index
+    # END EXERCISE 8.2
+
+
 def tool_groups(messages: Sequence[Message]) -> list[tuple[int, int]]:
-    """[start, stop) of each group: an assistant message with tool calls and the results right behind it."""
-    # BEGIN EXERCISE 8.1 Find each assistant message with calls and the end of the results that follow it.
+    """[start, stop) of each group: an assistant message with tool calls and the results right behind it.
+
+    An empty list of calls makes no group; calls without a result are a group of one message.
+
+    Example: system, user, call, result, result, user give [(2, 5)].
+    """
+    # BEGIN EXERCISE 8.3 Find each assistant message with calls and the end of the results that follow it.
     groups = []
     for start, message in enumerate(messages):
         if message.get("role") == "assistant" and message.get("tool_calls"):
             groups.append((start, _align_to_assistant_boundary(messages, start + 1)))
     return groups
-    # END EXERCISE 8.1
-
-
-def _align_to_assistant_boundary(messages: Sequence[Message], index: int) -> int:
-    """`index` moved forward past tool results, so that the part before the cut ends with whole groups."""
-    # BEGIN EXERCISE 8.2 Move the head's cut forward past tool results.
-    while index < len(messages) and messages[index].get("role") == "tool":
-        index += 1
-    return index
-    # END EXERCISE 8.2
-
-
-def _align_boundary_backward(messages: Sequence[Message], index: int) -> int:
-    """`index` moved backward to the assistant message of its group, so that the part behind the cut keeps it whole."""
-    # BEGIN EXERCISE 8.3 Move the tail's cut backward to the assistant that made the calls.
-    while 0 < index < len(messages) and messages[index].get("role") == "tool":
-        index -= 1
-    return index
     # END EXERCISE 8.3
 
 
@@ -86,15 +106,30 @@ class _Group:
 def pair_by_place(messages: Iterable[Message], *, in_flight: bool = False) -> tuple[list[Message], int]:
     """(the messages with roles and groups in order, the number of repairs); no text is looked at.
 
-    One pass: each result goes to the latest call with its id that is not answered yet.
+    One pass: each result goes to the latest call with its id that is not answered yet. A group that stands as it
+    should, the rule in all but broken histories, is taken over as it is.
     """
+    messages = messages if isinstance(messages, list) else list(messages)
     system: Message | None = None
     slots: list[Message | _Group] = []
     waiting: dict[str, deque[tuple[_Group, str]]] = {}
     last: _Group | None = None
-    repairs = 0
-    for message in messages:
-        role = message.get("role")
+    repairs = index = 0
+    while index < len(messages):
+        message = messages[index]
+        role, calls = message.get("role"), message.get("tool_calls")
+        if (
+            isinstance(calls, list)
+            and calls
+            and _is_complete(message, behind := messages[index + 1 : index + 1 + len(calls)])
+        ):
+            slots.append(message)
+            slots += behind
+            for call in calls if waiting else ():
+                waiting.pop(call["id"], None)
+            index, last = index + 1 + len(calls), None
+            continue
+        index += 1
         if role == "tool":
             repairs += _take_result(message, waiting, slots)
         elif role == "assistant":
@@ -106,15 +141,35 @@ def pair_by_place(messages: Iterable[Message], *, in_flight: bool = False) -> tu
         else:
             repairs += role != "user"
             slots.append(message if role == "user" else message | {"role": "user", GENERATED: "unknown role"})
-    body: list[Message] = [system] if system else []
-    for slot in slots:
-        if isinstance(slot, _Group):
-            stubs = [] if in_flight and slot is last else slot.stubs()
-            body += [slot.assistant, *slot.results, *stubs]
-            repairs += len(stubs)
-        else:
-            body.append(slot)
-    return body, repairs
+    body, stubs = _laid_out([system, *slots] if system else slots, last if in_flight else None)
+    return body, repairs + stubs
+
+
+def _laid_out(slots: list[Any], in_flight: _Group | None) -> tuple[list[Message], int]:
+    """(the messages, each group with its results and stubs, the number of stubs); a group in flight gets none."""
+    body: list[Message] = []
+    stubs = done = 0
+    for place in [place for place, slot in enumerate(slots) if isinstance(slot, _Group)]:
+        group = slots[place]
+        missing = [] if group is in_flight else group.stubs()
+        body += [*slots[done:place], group.assistant, *group.results, *missing]
+        stubs, done = stubs + len(missing), place + 1
+    return body + slots[done:], stubs
+
+
+def _is_complete(message: Message, behind: list[Message]) -> bool:
+    """Whether what stands behind an assistant message answers its calls, each in its place, with ids of their own."""
+    calls = message["tool_calls"]
+    ids = set()
+    try:
+        for call, result in zip(calls, behind, strict=True):
+            call_id = call["id"]
+            if call_id != result["tool_call_id"] or result["role"] != "tool" or not isinstance(call_id, str):
+                return False
+            ids.add(call_id)
+    except (TypeError, KeyError, ValueError):  # no call, no result, or not as many
+        return False
+    return len(ids) == len(calls) and "" not in ids and message.get("role") == "assistant"
 
 
 def _take_result(message: Message, waiting: dict[str, deque[tuple[_Group, str]]], slots: list[Message | _Group]) -> int:
@@ -196,8 +251,14 @@ def validate_messages(messages: Sequence[Message]) -> list[str]:
     message; no two neighbours of one role but tool after tool; every call answered right behind it by exactly one
     result; ids unique within a message; arguments a JSON object; an assistant with text or calls; content a string, a
     list of known parts, or None beside calls; nothing that is no valid UTF-8, and no NUL.
+
+    `form_problems(message)`, `_order_problems(before, message, index)` (`before` is None for the first message) and
+    `_group_problems(group)` look at one message, at two neighbours, and at one group.
+
+    Example: [user, user] gives ["messages[1]: two user messages in a row"]; a list without any message that is not a
+    system message gives "there is no user message".
     """
-    # BEGIN EXERCISE 8.5 Check the form of each message, the order of the roles, and that each group is complete.
+    # BEGIN EXERCISE 8.4 Check the form of each message, the order of the roles, and that each group is complete.
     problems = [f"messages[{i}]: {problem}" for i, message in enumerate(messages) for problem in form_problems(message)]
     body = [i for i, message in enumerate(messages) if message.get("role") not in SYSTEM_ROLES]
     if not body:
@@ -207,7 +268,7 @@ def validate_messages(messages: Sequence[Message]) -> list[str]:
     for start, stop in tool_groups(messages):
         problems += [f"messages[{start}]: {problem}" for problem in _group_problems(messages[start:stop])]
     return problems
-    # END EXERCISE 8.5
+    # END EXERCISE 8.4
 
 
 def form_problems(message: Message) -> Iterator[str]:

@@ -13,13 +13,13 @@ summary at all. Each one is a `SummaryError`, and nothing is lost by it: who ask
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from reference.ch05_budget import CHARS_PER_TOKEN
 from reference.ch06_prune import tool_names
 from reference.ch07_boundaries import SUMMARY_END, SUMMARY_PREFIX
-from reference.messages import GENERATED, Message, as_text, clean_text, clip, picture_count, text_of
+from reference.messages import GENERATED, Message, as_text, clean_call, clean_text, clip, picture_count, text_of
 
 SUMMARY_RATIO = 0.20
 MIN_SUMMARY_TOKENS = 2_000
@@ -90,8 +90,8 @@ def render_turns(turns: Iterable[Message], max_characters: int = TURN_CHARACTERS
         lines = [f"[{role}]", *_quoted(turn.get("content"), max_characters)]
         names.update(tool_names(turn))
         for call in turn.get("tool_calls") or ():
-            function = call["function"]
-            lines.append(f"-> {function['name']} {clip(as_text(function.get('arguments')), max_characters)}")
+            function = clean_call(call)["function"]  # the middle is handed over as it was, unrepaired
+            lines.append(f"-> {function['name']} {clip(function['arguments'], max_characters)}")
         yield clean_text("\n".join(lines))
 
 
@@ -104,7 +104,16 @@ def _quoted(content: Any, max_characters: int) -> list[str]:
 
 
 def build_summary_prompt(turns: Sequence[str], previous_summary: str | None, max_tokens: int) -> str:
-    """The text that asks for a summary of rendered `turns`, or for an update of `previous_summary`."""
+    """The text that asks for a summary of rendered `turns`, or for an update of `previous_summary`.
+
+    Blocks with an empty line between them: OPENING; the previous summary, where there is one, between
+    <previous_summary> and </previous_summary>; the turns between <turns> and </turns>, a line end between two; and
+    INSTRUCTION at the very end, filled in with WRITE or UPDATE, the template and `max_tokens`. At the end, because the
+    last thing that a model reads is what it does.
+
+    Example: build_summary_prompt(["[user]\n  Hi"], None, 500) ends with "Use at most 500 tokens."
+    """
+    # BEGIN EXERCISE 9.2 Put the blocks together: opening, previous summary, turns, and the instruction last.
     blocks = [OPENING]
     if previous_summary:
         blocks.append(f"<previous_summary>\n{previous_summary.strip()}\n</previous_summary>")
@@ -112,6 +121,7 @@ def build_summary_prompt(turns: Sequence[str], previous_summary: str | None, max
     task = UPDATE if previous_summary else WRITE
     blocks.append(INSTRUCTION.format(task=task, template=SUMMARY_TEMPLATE, max_tokens=max_tokens))
     return "\n\n".join(blocks)
+    # END EXERCISE 9.2
 
 
 def summarize_middle(
@@ -122,11 +132,13 @@ def summarize_middle(
     max_tokens: int = MIN_SUMMARY_TOKENS,
     *,
     context_length: int | None = None,
+    redact: Callable[[str], str] = str,
 ) -> str:
     """The summary of `turns` by the auxiliary `model`, at most `max_tokens` long; `previous_summary` is updated.
 
     With `context_length`, the window of the auxiliary model in tokens, turns that do not fit in one request go in
-    several: each updates the summary of those before it. Raises SummaryError when there is nothing to summarise, when
+    several: each updates the summary of those before it. `redact(text)` takes out of every request and reply what must
+    not be kept, such as keys. Raises SummaryError when there is nothing to summarise, when
     the call fails, or when the reply is empty, cut off, over-long, an echo, or twice without the headings.
     """
     if not turns:
@@ -135,8 +147,8 @@ def summarize_middle(
     if room < 200:
         raise SummaryError(f"a window of {context_length:,} tokens is too small for a summary of {max_tokens:,}")
     for piece in _pieces(turns, room * BYTES_PER_TOKEN):
-        prompt = build_summary_prompt(piece, previous_summary, max_tokens)
-        previous_summary = _ask(client, model, prompt, max_tokens)
+        prompt = redact(build_summary_prompt(piece, previous_summary, max_tokens))
+        previous_summary = redact(_ask(client, model, prompt, max_tokens))
     return previous_summary or ""
 
 
@@ -156,10 +168,13 @@ def _pieces(turns: Sequence[Message], max_bytes: int) -> Iterator[list[str]]:
 
 
 def _ask(client: Any, model: str, prompt: str, max_tokens: int) -> str:
-    """A reply that is a summary; a reply without the headings is refused once and asked for again."""
+    """A reply that is a summary; a reply without the headings is refused once and asked for again.
+
+    The first heading is enough: models leave out a heading under which they have nothing to say.
+    """
     for attempt in (prompt, prompt + AGAIN):
         text = _checked(_call(client, model, attempt, max_tokens), max_tokens)
-        if all(heading in text for heading in HEADINGS):
+        if HEADINGS[0] in text:
             return text
     raise SummaryError("the reply is no summary: it lacks the headings that were asked for")
 
@@ -193,7 +208,9 @@ def summary_message(text: str) -> Message:
     """The message that stands for the middle: role assistant, marked, with prefix and end mark around `text`.
 
     As a user message it would be read as a request, and finished work would be done again. Marks inside `text` go, so
-    that summaries never nest.
+    that summaries never nest; text is cleaned with `clean_text`. The message bears the key GENERATED: "summary".
+
+    Example: the content for "done" is SUMMARY_PREFIX, an empty line, "done", an empty line, SUMMARY_END.
     """
     # BEGIN EXERCISE 9.3 Build the assistant message with prefix, text and end mark.
     body = clean_text(text.replace(SUMMARY_PREFIX, "").replace(SUMMARY_END, "")).strip()

@@ -14,11 +14,13 @@ list comes back with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from reference.ch02_tools import ToolAgent, ToolRegistry
+from reference.ch02_tools import ToolRegistry
+from reference.ch04_prompts import PromptAgent
 from reference.ch05_budget import (
     TokenMeter,
     estimate_message_tokens,
@@ -32,18 +34,19 @@ from reference.ch07_boundaries import (
     BRIDGE_USER,
     find_anchors,
     find_boundaries,
+    find_lines,
     is_bridge,
     is_generated,
     is_summary,
 )
 from reference.ch08_alignment import (
-    SYSTEM_ROLES,
     _align_boundary_backward,
     _align_to_assistant_boundary,
+    pair_by_place,
     sanitize_tool_pairs,
 )
 from reference.ch09_summary import SummaryError, summary_message, summary_text
-from reference.messages import GENERATED, Message
+from reference.messages import GENERATED, SYSTEM_ROLES, Message, clean_message
 
 Summarize = Callable[[list[Message], str | None], str]
 
@@ -73,11 +76,12 @@ class CompressionReport:
 
 @dataclass(frozen=True)
 class Cut:
-    """Where a list is cut: head, middle, tail, and the positions of the anchors that lie in the middle."""
+    """Where a list is cut: head, middle, tail; the anchors that lie in the middle; every line that was generated."""
 
     head_end: int
     tail_start: int
     anchors: tuple[int, ...]
+    generated: frozenset[int] = frozenset()
 
 
 def bridge_roles(messages: Iterable[Message]) -> list[Message]:
@@ -85,6 +89,11 @@ def bridge_roles(messages: Iterable[Message]) -> list[Message]:
 
     Two users in a row get an assistant's line between them, two assistants a user's; so does an assistant that would
     come first, and a list without any user message. The other messages are the same objects, in their order.
+
+    A bridge is {"role": "user", "content": BRIDGE_USER, GENERATED: "bridge"}, or the same with "assistant" and
+    BRIDGE_ASSISTANT; `is_bridge` knows one. Results may stand in a row, and an assistant may follow them.
+
+    Example: system, user, user becomes system, user, bridge (assistant), user.
     """
     # BEGIN EXERCISE 10.1 Put a bridge where two neighbours share a role, or where an assistant comes first.
     bridged: list[Message] = []
@@ -109,20 +118,25 @@ def find_cut(messages: Sequence[Message], protect_first: int = 3, tail_token_bud
     """The cut of a repaired list: whole groups on both sides, no anchor in the head, no old summary in the tail.
 
     The head is the first `protect_first` messages the first time; once a summary is there only the system prompt, or
-    the same head would survive for ever. It never ends with an assistant's text, which the summary would follow. The
-    tail holds at least the group whose results the model has not seen.
+    the same head would survive for ever. A head bigger than the tail's budget is given up too. It never ends with an
+    assistant's text, which the summary would follow. The tail holds at least the group that the model has not seen.
     """
     system = int(bool(messages) and messages[0].get("role") in SYSTEM_ROLES)
-    summaries = [index for index, message in enumerate(messages) if is_summary(message)]
-    anchors = find_anchors(messages)
+    lines = find_lines(messages)
+    generated = [index for index in lines if is_generated(messages[index])]
+    summaries = [index for index in generated if is_summary(messages[index])]
+    anchors = [lines[position] for position in find_anchors([messages[index] for index in lines])]
     head_end = system if summaries else max(system, protect_first)
     head_end = min([_align_to_assistant_boundary(messages, min(head_end, len(messages))), *anchors])
     while head_end > system and messages[head_end - 1].get("role") == "assistant":
         head_end -= 1
+    if estimate_tokens(messages[system:head_end]) > tail_token_budget:
+        head_end = system
     head_end, tail_start = find_boundaries(messages, head_end, tail_token_budget)
     tail_start = min(_align_boundary_backward(messages, tail_start), _unseen_group(messages))
     tail_start = max([tail_start, head_end, *(index + 1 for index in summaries)])
-    return Cut(head_end, tail_start, tuple(index for index in anchors if head_end <= index < tail_start))
+    inside = tuple(index for index in anchors if head_end <= index < tail_start)
+    return Cut(head_end, tail_start, inside, frozenset(generated))
 
 
 def _unseen_group(messages: Sequence[Message]) -> int:
@@ -133,12 +147,13 @@ def _unseen_group(messages: Sequence[Message]) -> int:
     return len(messages)
 
 
-def prune_read(messages: Sequence[Message], keep_recent: int) -> list[Message]:
+def prune_read(messages: Sequence[Message], keep_recent: int, **settings: Any) -> list[Message]:
     """The messages with old results pruned, but never those of the last group: the model may not have read them."""
-    newest_first = [message.get("role") == "tool" for message in reversed(messages)]
-    first = newest_first.index(True) if True in newest_first else 0
-    last_group = next((i for i in range(first, len(newest_first)) if not newest_first[i]), first) - first
-    return prune_old_tool_results(messages, keep_recent=max(keep_recent, last_group))
+    stop = len(messages)
+    while stop and messages[stop - 1].get("role") != "tool":
+        stop -= 1
+    start = _align_boundary_backward(messages, stop - 1) + 1 if stop else 0
+    return prune_old_tool_results(messages, max(keep_recent, stop - start), **settings)
 
 
 def compress(
@@ -151,47 +166,120 @@ def compress(
     in_flight: bool = False,
     limit: int | None = None,
     prune_limit: int | None = None,
+    min_chars: int = 200,
+    never_prune: Collection[str] = (),
 ) -> tuple[list[Message], CompressionReport]:
     """(the compressed messages, the report): a strict provider takes them, and nothing is lost when a step fails.
 
     `summarize(turns, previous_summary)` returns the summary's text; whatever it raises is a reason in the report, not
     an error. With `limit` (tokens, estimated) pruning that gets the list below it is enough, and no model is called;
     a `prune_limit` below it makes pruning rarer and its steps larger, which keeps the provider's prompt cache longer.
-    `in_flight` says that results of the last group are still to come. The input is not changed.
+    `in_flight` says that results of the last group are still to come; `min_chars` and `never_prune` are those of
+    chapter 6. The input is not changed. What is appended to it while the summary is made stands at the end.
+
+    Every size is counted once, and texts are mended only where they stay: little more than a look at each message.
     """
-    repaired, repairs = sanitize_tool_pairs(messages, in_flight=in_flight)
-    pruned = prune_read(bridge_roles(repaired), keep_recent)
-    before, after_pruning = estimate_tokens(repaired), estimate_tokens(pruned)
-    outcome = "pruned" if after_pruning < before else "unchanged"
-    report = CompressionReport(outcome, "", before, after_pruning, after_pruning, repairs)
+    source = messages if isinstance(messages, list) else list(messages)
+    prune = partial(prune_read, keep_recent=keep_recent, min_chars=min_chars, never_prune=never_prune)
+    known = len(source)
+    paired, repairs = pair_by_place(source, in_flight=in_flight)
+    sizes = list(map(estimate_message_tokens, paired))
+    report = CompressionReport("compressed", "the middle was summarised", before := sum(sizes), before, before, repairs)
     enough = limit if prune_limit is None else prune_limit
-    if enough is not None and after_pruning < enough:
-        return pruned, replace(report, reason="below the limit without a summary")
-    return _summarise(pruned, find_cut(pruned, protect_first, tail_token_budget), summarize, report)
+    if enough is not None and _may_suffice(paired, sizes, enough):
+        pruned, report = _pruned(paired, repairs, prune)
+        if report.after < enough:
+            return pruned, replace(report, reason="below the limit without a summary")
+    near = _prune_near(paired, tail_token_budget, prune)
+    cut = find_cut(near, protect_first, tail_token_budget)
+    try:
+        summary, turns = _summary(paired, sizes, cut, summarize)
+        kept = prune([*near[: cut.head_end], summary, *(near[i] for i in cut.anchors), *near[cut.tail_start :]])
+        return _finished(kept, turns, source, known, in_flight, report)
+    except SummaryError as error:
+        pruned, report = _pruned(*pair_by_place(source, in_flight=in_flight), prune)
+        return pruned, replace(report, reason=str(error), summary_failed=not isinstance(error, NothingToCompressError))
 
 
-def _summarise(
-    messages: list[Message], cut: Cut, summarize: Summarize, report: CompressionReport
+class NothingToCompressError(SummaryError):
+    """Between head and tail there is nothing that a summary could replace."""
+
+
+def _may_suffice(messages: Sequence[Message], sizes: Sequence[int], limit: int) -> bool:
+    """Whether pruning may get a list below the limit: it does not when all but the results are over it already."""
+    rest = 0
+    for message, size in zip(messages, sizes, strict=True):
+        rest += size if message.get("role") != "tool" else 0
+        if rest >= limit:
+            return False
+    return True
+
+
+def _pruned(
+    paired: list[Message], repairs: int, prune: Callable[[list[Message]], list[Message]]
 ) -> tuple[list[Message], CompressionReport]:
-    """Steps 4 and 5 of `compress`: the middle's summary in its place, or the messages as they are with the reason."""
-    middle = [messages[i] for i in range(cut.head_end, cut.tail_start) if i not in cut.anchors]
-    turns = [message for message in middle if not is_generated(message)]
+    """The whole list mended, bridged and pruned, and the report of it: what comes back where nothing is summarised."""
+    repaired = list(map(clean_message, paired))
+    repairs += sum(new is not old for new, old in zip(repaired, paired, strict=True))
+    pruned = prune(bridge_roles(repaired))
+    before, after = estimate_tokens(repaired), estimate_tokens(pruned)
+    return pruned, CompressionReport("pruned" if after < before else "unchanged", "", before, after, after, repairs)
+
+
+def _prune_near(messages: list[Message], budget: int, prune: Callable[[list[Message]], list[Message]]) -> list[Message]:
+    """The messages with as many of the last ones pruned as a tail of `budget` tokens may hold; the rest as it is."""
+    count = 128
+    while True:
+        start = _align_boundary_backward(messages, max(0, len(messages) - count))
+        near = prune(messages[start:])
+        if start == 0 or estimate_tokens(near) > budget:
+            return [*messages[:start], *near]
+        count *= 4
+
+
+def _summary(messages: list[Message], sizes: list[int], cut: Cut, summarize: Summarize) -> tuple[Message, int]:
+    """The message that stands for the middle, and the number of turns in it; SummaryError says why there is none."""
+    turns: list[Message] = []
+    start = cut.head_end
+    for stop in sorted({*cut.generated, *cut.anchors, cut.tail_start}):
+        if start <= stop <= cut.tail_start:
+            turns += messages[start:stop]
+            start = stop + 1
     if not turns:
-        return messages, replace(report, reason="nothing to compress between head and tail")
-    old = [summary_text(message) for message in middle if is_summary(message)]
+        raise NothingToCompressError("nothing to compress between head and tail")
+    generated = [messages[i] for i in sorted(cut.generated) if cut.head_end <= i < cut.tail_start]
+    old = [summary_text(message) for message in generated if is_summary(message)]
     try:
         summary = summary_message(checked_summary(summarize(turns, "\n\n".join(old) or None)))
-    except Exception as error:  # whatever the summariser raises: the reason is reported, the messages are kept
-        reason = f"the summary failed: {str(error) or type(error).__name__}"
-        return messages, replace(report, reason=reason, summary_failed=True)
-    anchors = [messages[index] for index in cut.anchors]
-    result = bridge_roles([*messages[: cut.head_end], summary, *anchors, *messages[cut.tail_start :]])
-    size, replaced, after = estimate_message_tokens(summary), estimate_tokens(middle), estimate_tokens(result)
-    if size >= replaced or after >= min(report.before, report.after):
-        reason = f"a summary of {size:,} tokens is not smaller than the {replaced:,} tokens that it replaces"
-        return messages, replace(report, reason=reason, summary_failed=True)
-    done = replace(report, outcome="compressed", reason="the middle was summarised", after=after, summarised=len(turns))
-    return result, done
+    except Exception as error:  # whatever the summariser raises is a reason; the messages are kept
+        raise SummaryError(f"the summary failed: {str(error) or type(error).__name__}") from error
+    replaced = sum(sizes[cut.head_end : cut.tail_start]) - sum(sizes[i] for i in cut.anchors)
+    if (size := estimate_message_tokens(summary)) >= replaced:
+        raise SummaryError(_no_gain(size, replaced))
+    return summary, len(turns)
+
+
+def _finished(
+    kept: list[Message], turns: int, source: list[Message], known: int, in_flight: bool, report: CompressionReport
+) -> tuple[list[Message], CompressionReport]:
+    """The kept messages mended and bridged, behind them what was appended to `source` since it had `known` messages."""
+    late = source[known:]
+    if len(source) < known:
+        raise SummaryError("the messages were taken away while the summary was made")
+    if late:  # a result that was missing may have come: then its stub goes
+        kept = [message for message in kept if message.get(GENERATED) != "stub"]
+    repaired, repairs = sanitize_tool_pairs([*kept, *late], in_flight=in_flight)
+    result = bridge_roles(repaired)
+    after, enough = estimate_tokens(result), min(report.before, report.after)
+    if after - estimate_tokens(late) >= enough:
+        raise SummaryError(_no_gain(after, enough))
+    done = replace(report, outcome="compressed", reason="the middle was summarised", after=after, summarised=turns)
+    return result, replace(done, repairs=report.repairs + repairs)
+
+
+def _no_gain(size: int, replaced: int) -> str:
+    """The reason for leaving a list as it is although there was a summary."""
+    return f"a summary of {size:,} tokens is not smaller than the {replaced:,} tokens that it replaces"
 
 
 def checked_summary(text: Any) -> str:
@@ -201,7 +289,7 @@ def checked_summary(text: Any) -> str:
     return text
 
 
-class CompressingAgent(ToolAgent):
+class CompressingAgent(PromptAgent):
     """An agent that makes room before each request, also on entry: a smaller model may have been chosen.
 
     `context_length` is the model's window in tokens; at `threshold` of it the messages are compressed, down to a tail
@@ -229,9 +317,12 @@ class CompressingAgent(ToolAgent):
         self.meter = TokenMeter()
         self.cooldown = 0
         self.sent_estimate = 0
+        self.prompt.add("guidance", COMPACTION_NOTE)
 
     def query(self) -> Message:
         """The model's reply, after making room where the next request would reach the threshold."""
+        if self.iterations == 1:
+            self.mend()
         self.make_room()
         self.sent_estimate = estimate_tokens(self.outgoing(), self.tools)
         return super().query()
@@ -245,21 +336,35 @@ class CompressingAgent(ToolAgent):
         """Tokens that the next request would have, as the provider is likely to count them."""
         return self.meter.tokens(estimate_tokens(self.outgoing(), self.tools))
 
+    def mend(self) -> None:
+        """Repair a history that arrives broken, from a crash or from another program, before it is sent."""
+        mended = bridge_roles(sanitize_tool_pairs(self.messages)[0])
+        if len(mended) != len(self.messages) or any(a is not b for a, b in zip(mended, self.messages, strict=True)):
+            self.replace(mended)
+
     def make_room(self) -> None:
-        """Compress the messages when the next request would reach the threshold."""
+        """Compress the messages when the next request would reach the threshold; the child session begins with them.
+
+        The system prompt is built anew: memory may have changed, and the cache is lost anyway.
+        """
         tokens = self.prompt_tokens()
         if not should_compress(tokens, self.context_length, self.threshold):
             return
-        self.messages, report = self.compressed(self.messages)
+        messages, report = self.compressed(self.messages)
+        if report.outcome == "compressed":
+            self.prompt.rebuild()
+            messages = self.with_prompt(messages)
+        if report.outcome != "unchanged" or report.clipped:
+            self.replace(messages)
+        self.on_event("compression", report=report, before=tokens, after=self.prompt_tokens())
+        self.judge(report)
+
+    def judge(self, report: CompressionReport) -> None:
+        """Let the next summaries wait after one that failed."""
         if self.cooldown:
             self.cooldown -= 1
-        elif self.is_poor(report):
+        elif report.summary_failed:
             self.cooldown = SUMMARY_COOLDOWN
-        self.on_event("compression", report=report, before=tokens, after=self.prompt_tokens())
-
-    def is_poor(self, report: CompressionReport) -> bool:
-        """Whether a compression was not worth its summary, so that the next one has to wait."""
-        return report.summary_failed
 
     def compressed(self, messages: list[Message]) -> tuple[list[Message], CompressionReport]:
         """The messages compressed with this agent's settings, and the report."""

@@ -17,12 +17,11 @@ tools.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from reference.ch08_alignment import SYSTEM_ROLES
 from reference.ch11_stuck import StuckAwareAgent
-from reference.messages import UNPARSED, Message, clean_text, parse_arguments, text_of
+from reference.messages import UNPARSED, Message, clean_text, parse_arguments
 
 STATUS_MARKS = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
 MAX_TODOS = 200  # the list is sent with every request
@@ -44,6 +43,8 @@ class TaskState:
 
     def render(self) -> str:
         """The state as text for the system prompt; "" while nothing is recorded.
+
+        The lines are those of the drawing at the top of this file; a goal that is not set is "(not set)".
 
         Example: one finished item t1 "list files" is the line "[x] (t1) list files".
         """
@@ -69,7 +70,11 @@ def todo_write(state: TaskState, items: Sequence[Any]) -> str:
     """A line that confirms the new TODO list, which replaces the old one; an error text changes nothing.
 
     An item is {"subject", "id"?, "status"?} or just its subject. Missing ids become t1, t2, ... (those not taken),
-    a missing status pending. Errors: no subject, unknown status, an id twice, over 200 items.
+    a missing status pending. Errors begin with "error:": no subject, unknown status, an id twice, over 200 items, or
+    `items` that is no list. A subject is one line (`_one_line`), an id is text.
+
+    Example: ["a.md", {"subject": "b.md", "status": "completed"}] becomes
+    [{"id": "t1", "subject": "a.md", "status": "pending"}, {"id": "t2", "subject": "b.md", "status": "completed"}].
     """
     # BEGIN EXERCISE 12.2 Check every item, fill in missing ids and statuses, then replace the list.
     if not isinstance(items, Sequence) or isinstance(items, str) or len(items) > MAX_TODOS:
@@ -91,7 +96,11 @@ def todo_write(state: TaskState, items: Sequence[Any]) -> str:
 
 
 def todo_update(state: TaskState, id: str, status: str) -> str:
-    """A line that confirms the item's new status; an unknown id or status is an error text and changes nothing."""
+    """A line that confirms the item's new status; an unknown id or status is an error text and changes nothing.
+
+    Example: todo_update(state, "t1", "in_progress") gives "t1 is in_progress". The errors: "error: unknown status
+    'done'; use pending, in_progress, completed" and "error: there is no item 't9'; the ids are t1, t2".
+    """
     # BEGIN EXERCISE 12.3 Find the item and set its status.
     if status not in STATUS_MARKS:
         return f"error: unknown status {status!r}; use {', '.join(STATUS_MARKS)}"
@@ -141,29 +150,40 @@ class TaskAgent(StuckAwareAgent):
         super().__init__(*args, **settings)
         self.state = state if state is not None else TaskState()
         self.tools = self.tools + task_tool_schemas()
+        self.prompt.add("guidance", TASK_TOOLS_GUIDANCE)
+        self._state_changed = False
 
-    def outgoing(self) -> list[Message]:
-        """The messages with guidance and task state behind the system prompt; the messages themselves have neither."""
-        live = "\n\n".join(text for text in (TASK_TOOLS_GUIDANCE, self.state.render()) if text)
-        messages = super().outgoing()
-        if messages and messages[0].get("role") in SYSTEM_ROLES:
-            stable = text_of(messages[0].get("content"))
-            return [messages[0] | {"content": f"{stable}\n\n{live}"}, *messages[1:]]
-        return [{"role": "system", "content": live}, *messages]
+    def live_part(self) -> str:
+        """The task state, in the system prompt of every request and never in the messages."""
+        return self.state.render()
+
+    def session_state(self) -> dict[str, Any]:
+        """The task state as it is stored with the session."""
+        return asdict(self.state)
+
+    def restore_state(self, state: dict[str, Any] | None) -> None:
+        """Take a stored task state up again; it belongs to the lineage, so a child session has it too."""
+        if state:
+            self.state.goal, self.state.todos = state["goal"], state["todos"]
 
     def is_sequential(self, call: Message) -> bool:
         """Whether this call must not run beside others; the task tools change the agent, so they must not."""
         return call["function"]["name"] in TASK_TOOLS or super().is_sequential(call)
 
-    def run_call(self, call: Message) -> str:
-        """The text of one call's result; the task tools are intercepted before the registry."""
+    def dispatch(self, call: Message) -> str:
+        """The text that a tool gives; the task tools are intercepted before the registry."""
         name, arguments = call["function"]["name"], parse_arguments(call["function"]["arguments"])
         if name not in TASK_TOOLS:
-            return super().run_call(call)
-        self.on_event("tool_start", tool=name, arguments=arguments or {})
-        result = self._task_call(name, arguments)
-        self.on_event("task_state", state=self.state)
-        return result
+            return super().dispatch(call)
+        self._state_changed = True
+        return self._task_call(name, arguments)
+
+    def remember(self, messages: Sequence[Message]) -> None:
+        """Store new messages together with the state that they led to; who listens hears of it then."""
+        super().remember(messages)
+        if self._state_changed:
+            self._state_changed = False
+            self.on_event("task_state", state=self.state)
 
     def _task_call(self, name: str, arguments: dict[str, Any] | None) -> str:
         """The result of a task tool; wrong arguments are an error text."""

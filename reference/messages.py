@@ -13,6 +13,8 @@ from typing import Any
 
 Message = dict[str, Any]
 
+SYSTEM_ROLES = ("system", "developer")
+
 # The key of a message that the agent wrote itself, with what it is: "summary", "bridge", "stub", ... Never sent.
 GENERATED = "_generated"
 
@@ -99,16 +101,27 @@ def has_text(message: Message) -> bool:
 
 def picture_count(content: Any) -> int:
     """Parts of a message's content that are no text: pictures, sound, files."""
-    if not isinstance(content, list):
-        return 0
-    return sum(isinstance(part, dict) and part.get("type") in _PART_FIELDS for part in content)
+    return sum(map(_is_picture, content)) if isinstance(content, list) else 0
+
+
+def _is_picture(part: Any) -> bool:
+    """Whether a part is one that a provider knows and that is no text."""
+    return isinstance(part, dict) and part.get("type") in _PART_FIELDS and is_known_part(part)
 
 
 def _texts(content: Any) -> list[str]:
-    """The texts of a list of parts."""
-    parts = content if isinstance(content, list) else ()
-    texts = (part.get("text") or part.get("refusal") if isinstance(part, dict) else part for part in parts)
-    return [text for text in texts if isinstance(text, str)]
+    """The texts of content that is no string, as they would be sent: what no provider knows counts as JSON."""
+    if not isinstance(content, list):
+        return [] if content is None else [as_text(content)]
+    return [text_of_part(part) for part in content if not _is_picture(part)]
+
+
+def text_of_part(part: Any) -> str:
+    """The text of a part that is no picture: its text or refusal, or itself as JSON where no provider knows it."""
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind in ("text", "refusal") and isinstance(part.get(kind), str):
+        return part[kind]
+    return part["text"] if isinstance(part, dict) and isinstance(part.get("text"), str) else as_text(part)
 
 
 def is_known_part(part: Any) -> bool:
@@ -140,24 +153,25 @@ def clean_content(content: Any, *, none_allowed: bool = False) -> Any:
 
 def _as_text_part(part: Any) -> Message:
     """A part that no provider knows, as a text part."""
-    text = part["text"] if isinstance(part, dict) and isinstance(part.get("text"), str) else as_text(part)
-    return {"type": "text", "text": clean_text(text)}
+    return {"type": "text", "text": clean_text(text_of_part(part))}
 
 
 def clean_call(call: Message) -> Message:
-    """A tool call with a sendable id and name, and arguments that are a JSON object."""
-    function = call["function"]
-    fresh = {"name": clean_text(function["name"]), "arguments": clean_arguments(function.get("arguments"))}
+    """A tool call with its type, a sendable id and name, and arguments that are a JSON object."""
+    function = call["function"] if isinstance(call.get("function"), dict) else {}
+    name = clean_text(as_text(function.get("name") or "unknown"))
+    fresh = {"name": name, "arguments": clean_arguments(function.get("arguments"))}
     call_id = clean_text(call["id"])
-    if call_id is call["id"] and all(function.get(key) is value for key, value in fresh.items()):
+    sound = call.get("type") == "function" and call_id is call["id"]
+    if sound and all(function.get(key) is value for key, value in fresh.items()):
         return call
-    return call | {"id": call_id, "function": function | fresh}
+    return call | {"id": call_id, "type": "function", "function": function | fresh}
 
 
 def clean_message(message: Message) -> Message:
     """The message with content and calls that can be sent; an assistant that says nothing gets a marked text.
 
-    Every other key stays as it is. Calls must have ids, names and a type, as chapter 8 sees to.
+    Every other key stays as it is. Calls must have ids of their own, as chapter 8 sees to.
     """
     assistant = message.get("role") == "assistant"
     calls = message.get("tool_calls") if assistant else None

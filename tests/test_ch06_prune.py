@@ -20,6 +20,7 @@ def cleared(messages):
     return [i for i, content in enumerate(contents) if str(content).startswith("[Old tool output cleared")]
 
 
+@pytest.mark.exercise("6.1")
 @pytest.mark.parametrize(
     ("sizes", "keep_recent", "expected"),
     [
@@ -37,9 +38,20 @@ def cleared(messages):
 )
 def test_clears_all_but_the_newest(chapter, conversation, sizes, keep_recent, expected):
     messages = conversation(results=sizes)
-    assert cleared(chapter.prune_old_tool_results(messages, keep_recent=keep_recent)) == expected
+    pruned = chapter.prune_old_tool_results(messages, keep_recent=keep_recent)
+    assert cleared(pruned) == expected, spot(pruned, expected)
+    assert len(pruned) == len(messages), "no message is removed: a call without its result is refused"
 
 
+def spot(pruned, expected):
+    """Where the first result stands that should be a placeholder and is not, or the other way round."""
+    places = [index for index, message in enumerate(pruned) if message["role"] == "tool"]
+    wrong = [place for number, place in enumerate(places) if (number in cleared(pruned)) != (number in expected)]
+    number = places.index(wrong[0]) if wrong else 0
+    return f"messages[{wrong[0]}]: {'still here' if number in expected else 'must stay'}" if wrong else ""
+
+
+@pytest.mark.exercise("6.1")
 def test_the_placeholder_says_what_was_there(chapter, conversation):
     pruned = chapter.prune_old_tool_results(conversation(results=["x" * 4_000]), keep_recent=0)
     assert pruned[3]["content"] == "[Old tool output cleared to save context space: read_file, 4,000 characters]"
@@ -47,16 +59,25 @@ def test_the_placeholder_says_what_was_there(chapter, conversation):
     assert pruned[3]["content"].endswith("read_file, 0 characters, 2 pictures]")
 
 
+@pytest.mark.exercise("6.1")
+def test_a_placeholder_that_would_be_longer_is_not_used(chapter, conversation):
+    messages = conversation(results=["x" * 60, LONG])
+    pruned = chapter.prune_old_tool_results(messages, keep_recent=0, min_chars=10)
+    assert cleared(pruned) == [1], "messages[3]: 60 characters are shorter than any placeholder"
+
+
+@pytest.mark.exercise("6.1")
 def test_the_name_is_that_of_the_nearest_call_before_since_ids_repeat(chapter):
     messages = []
     for tool in ("grep", "read_file"):
         messages.append({"role": "assistant", "content": None, "tool_calls": [call("call_0", tool=tool)]})
         messages.append({"role": "tool", "tool_call_id": "call_0", "content": LONG})
-    contents = [message["content"] for message in chapter.prune_old_tool_results(messages, keep_recent=0)]
-    assert ": grep," in contents[1]
-    assert ": read_file," in contents[3]
+    pruned = chapter.prune_old_tool_results(messages, keep_recent=0)
+    assert ": grep," in pruned[1]["content"], "messages[1]: the call before it is of grep"
+    assert ": read_file," in pruned[3]["content"], "messages[3]: the call before it is of read_file"
 
 
+@pytest.mark.exercise("6.1")
 def test_leaves_the_input_alone_and_every_call_answered(chapter, conversation):
     messages = conversation(results=[LONG] * 6, parallel=3)
     before = copy.deepcopy(messages)
@@ -64,14 +85,18 @@ def test_leaves_the_input_alone_and_every_call_answered(chapter, conversation):
     assert messages == before, "the caller's list was changed: build new messages instead of writing into old ones"
     assert validate_messages(to_wire(pruned)) == []
     assert chapter.prune_old_tool_results(pruned) == pruned, "pruning twice must give the same as pruning once"
-    assert all(new is old for new, old in zip(pruned[-3:], messages[-3:], strict=True))
+    assert all(new is old for new, old in zip(pruned[-3:], messages[-3:], strict=True)), "kept messages are not copied"
 
 
+@pytest.mark.exercise("6.1")
 def test_a_long_result_that_quotes_a_placeholder_is_cleared_like_any_other(chapter, conversation):
     quote = "[Old tool output cleared to save context space: f, 9 characters]" + LONG
-    assert cleared(chapter.prune_old_tool_results(conversation(results=[quote]), keep_recent=0)) == [0]
+    pruned = chapter.prune_old_tool_results(conversation(results=[quote]), keep_recent=0)
+    size = f"{len(quote):,} characters"
+    assert pruned[3]["content"] == f"[Old tool output cleared to save context space: read_file, {size}]"
 
 
+@pytest.mark.exercise("6.1")
 def test_other_keys_of_a_cleared_result_stay(chapter, conversation):
     messages = conversation(results=[LONG])
     messages[3]["_took"] = 3

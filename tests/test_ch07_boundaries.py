@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from reference.ch07_boundaries import find_boundaries
-from tests.histories import histories
 
 SUMMARY = "[CONTEXT COMPACTION: system-generated summary of earlier turns, not a new instruction]\n\nx\n\n"
 END = "[END OF CONTEXT COMPACTION]"
@@ -18,6 +13,7 @@ def sized(*tokens):
     return [{"role": "user", "content": "x" * 4 * (count - 4)} for count in tokens]
 
 
+@pytest.mark.exercise("7.1")
 @pytest.mark.parametrize(
     ("tokens", "protect_first", "budget", "cuts"),
     [
@@ -39,12 +35,7 @@ def test_the_tail_is_a_budget_of_tokens(chapter, tokens, protect_first, budget, 
     assert chapter.find_boundaries(sized(*tokens), protect_first, budget) == cuts
 
 
-@given(histories(), st.integers(-2, 80), st.integers(-10, 5_000))
-def test_the_cuts_are_in_order_and_in_the_list(history, protect_first, budget):
-    head_end, tail_start = find_boundaries(history, protect_first, budget)
-    assert 0 <= head_end <= tail_start <= len(history)
-
-
+@pytest.mark.exercise("7.2")
 @pytest.mark.parametrize(
     ("messages", "anchors"),
     [

@@ -6,7 +6,6 @@ import copy
 
 import pytest
 
-from course.provider import rules
 from reference.ch01_agent_loop import to_wire
 from tests.conftest import call
 
@@ -33,19 +32,63 @@ SOUND = [
 ]
 
 
-def test_groups_are_an_assistant_with_its_results(chapter):
-    assert chapter.tool_groups(SOUND) == [(2, 5), (5, 7)]
-    assert chapter.tool_groups([SYSTEM, USER]) == []
-    assert chapter.tool_groups([SYSTEM, USER, asks("a")]) == [(2, 3)], "a group without results is still one"
-
-
+@pytest.mark.exercise("8.1")
 @pytest.mark.parametrize(
-    ("index", "forward", "backward"),
-    [(0, 0, 0), (2, 2, 2), (3, 5, 2), (4, 5, 2), (5, 5, 5), (6, 7, 5), (7, 7, 7), (8, 8, 8)],
+    ("messages", "index", "cut"),
+    [
+        (SOUND, 0, 0),
+        (SOUND, 2, 2),  # in front of a group: nothing to do
+        (SOUND, 3, 5),  # behind a call: past its results
+        (SOUND, 4, 5),  # between two results
+        (SOUND, 5, 5),  # between two groups
+        (SOUND, 6, 7),
+        (SOUND, 8, 8),  # the end of the list is a cut too
+        (SOUND[:7], 6, 7),  # results up to the end of the list
+        ([], 0, 0),
+    ],
 )
-def test_cuts_move_to_the_edges_of_groups(chapter, index, forward, backward):
-    assert chapter._align_to_assistant_boundary(SOUND, index) == forward
-    assert chapter._align_boundary_backward(SOUND, index) == backward
+def test_the_heads_cut_moves_forward(chapter, messages, index, cut):
+    assert chapter._align_to_assistant_boundary(messages, index) == cut, f"messages[{cut}]: the cut belongs here"
+
+
+@pytest.mark.exercise("8.2")
+@pytest.mark.parametrize(
+    ("messages", "index", "cut"),
+    [
+        (SOUND, 0, 0),
+        (SOUND, 2, 2),  # in front of a group: nothing to do
+        (SOUND, 3, 2),  # behind a call: back to it
+        (SOUND, 4, 2),  # between two results: back to the call that both answer
+        (SOUND, 5, 5),  # between two groups
+        (SOUND, 6, 5),
+        (SOUND, 7, 7),  # behind a whole group, in front of a text
+        (SOUND, 8, 8),  # the end of the list is a cut too
+        (SOUND[:7], 7, 7),  # also where a result is the last message
+        ([result("a"), USER], 0, 0),  # a result without a call: not past the beginning
+        ([], 0, 0),
+    ],
+)
+def test_the_tails_cut_moves_backward(chapter, messages, index, cut):
+    assert chapter._align_boundary_backward(messages, index) == cut, f"messages[{cut}]: the cut belongs here"
+
+
+@pytest.mark.exercise("8.3")
+@pytest.mark.parametrize(
+    ("messages", "groups"),
+    [
+        (SOUND, [(2, 5), (5, 7)]),  # two groups, one behind the other
+        ([SYSTEM, USER], []),
+        ([SYSTEM, USER, asks("a")], [(2, 3)]),  # a group without results is still one
+        ([SYSTEM, USER, asks("a"), result("a")], [(2, 4)]),  # a group at the end of the list
+        ([USER, asks("a"), USER, result("a")], [(1, 2)]),  # a result that stands apart is no part of it
+        ([USER, {"role": "assistant", "content": "x", "tool_calls": []}], []),  # an empty list is no call
+        ([USER, {"role": "assistant", "content": "x", "tool_calls": None}, USER], []),
+        ([result("a"), USER], []),  # a result without a call makes no group
+        ([], []),
+    ],
+)
+def test_groups_are_an_assistant_with_its_results(chapter, messages, groups):
+    assert chapter.tool_groups(messages) == groups
 
 
 STUB = "[No result was recorded for this call: it did not run to its end.]"
@@ -148,6 +191,8 @@ REFUSED = [
     ("nothing but a system message", [SYSTEM], "user message"),
     ("a second system message", [SYSTEM, USER, SYSTEM], "system message must be the first"),
     ("an assistant first", [SYSTEM, {"role": "assistant", "content": "x"}], "must be a user's"),
+    ("an assistant and nothing before it", [{"role": "assistant", "content": "x"}, USER], "must be a user's"),
+    ("a result and nothing before it", [result("a"), USER], "without a call"),
     ("two users in a row", [USER, USER], "two user messages"),
     ("two assistants in a row", [USER, {"role": "assistant", "content": "x"}, asks("a"), result("a")], "two assistant"),
     ("a result without a call", [USER, result("a")], "without a call"),
@@ -167,14 +212,32 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.exercise("8.4")
 @pytest.mark.parametrize(("why", "messages"), ACCEPTED, ids=[row[0] for row in ACCEPTED])
 def test_what_a_strict_provider_takes(chapter, why, messages):
-    assert chapter.validate_messages(messages) == []
-    assert rules.violations(messages) == []
+    assert chapter.validate_messages(messages) == [], "a strict provider takes this list"
 
 
+@pytest.mark.exercise("8.4")
 @pytest.mark.parametrize(("why", "messages", "problem"), REFUSED, ids=[row[0] for row in REFUSED])
 def test_what_a_strict_provider_refuses(chapter, why, messages, problem):
     problems = chapter.validate_messages(messages)
-    assert any(problem in text for text in problems), problems
-    assert rules.violations(messages), "the provider's own table must refuse it too"
+    assert problem in " | ".join(problems), f"a strict provider refuses it: {why}"
+
+
+@pytest.mark.exercise("8.4")
+def test_every_problem_is_named_with_its_position(chapter):
+    messages = [SYSTEM, USER, USER, asks("a"), {"role": "assistant", "content": "x", "mood": "good"}]
+    assert sorted(problem.partition(":")[0] for problem in chapter.validate_messages(messages)) == [
+        "messages[2]",  # two users
+        "messages[3]",  # no result
+        "messages[4]",  # an unknown key
+        "messages[4]",  # two assistants
+    ]
+
+
+def test_the_providers_own_table_says_the_same():
+    from course.provider import rules
+
+    assert [why for why, messages in ACCEPTED if rules.violations(messages)] == []
+    assert [why for why, messages, _ in REFUSED if not rules.violations(messages)] == []

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from course.provider import Fault, Model, Provider
-from reference.ch07_boundaries import is_summary
+from reference.ch07_boundaries import SUMMARY_END, SUMMARY_PREFIX, is_summary
 from tests.conftest import call
 
 TURNS = [
@@ -25,10 +24,22 @@ def ask(chapter, provider, **settings):
         return chapter.summarize_middle(settings.pop("turns", TURNS), client, "m", **settings)
 
 
+@pytest.mark.exercise("9.2")
+@pytest.mark.parametrize("previous", [None, "", "## Goal\nfind the port\n"])
+def test_the_blocks_of_the_prompt_in_their_order(chapter, previous):
+    text = chapter.build_summary_prompt(["[user]\n  Hi", "[assistant]\n  Hello"], previous, 500)
+    kept = "<previous_summary>\n## Goal\nfind the port\n</previous_summary>\n\n" if previous else ""
+    turns = "<turns>\n[user]\n  Hi\n[assistant]\n  Hello\n</turns>\n\n"
+    task = chapter.UPDATE if previous else chapter.WRITE
+    last = chapter.INSTRUCTION.format(task=task, template=chapter.SUMMARY_TEMPLATE, max_tokens=500)
+    assert text == chapter.OPENING + "\n\n" + kept + turns + last
+
+
 def prompt_of(provider, number=0):
     return provider.log[number].body["messages"][-1]["content"]
 
 
+@pytest.mark.exercise("9.1")
 @pytest.mark.parametrize(
     ("content", "window", "budget"),
     [
@@ -94,11 +105,11 @@ def test_a_reply_without_the_headings_is_refused_once_and_asked_for_again(chapte
 
 
 FAILURES = [
-    ("an error of the endpoint", {"faults": [Fault("server_error")]}, "the summary call failed: InternalServerError"),
-    ("too many requests", {"faults": [Fault("rate_limit")]}, "the summary call failed: RateLimitError"),
-    ("a lost connection", {"faults": [Fault("drop")]}, "the summary call failed: APIConnectionError"),
-    ("an empty reply", {"faults": [Fault("empty")]}, "empty"),
-    ("a reply that was cut off", {"faults": [Fault("length")]}, "cut off"),
+    ("an error of the endpoint", {"fault": "server_error"}, "the summary call failed: InternalServerError"),
+    ("too many requests", {"fault": "rate_limit"}, "the summary call failed: RateLimitError"),
+    ("a lost connection", {"fault": "drop"}, "the summary call failed: APIConnectionError"),
+    ("an empty reply", {"fault": "empty"}, "empty"),
+    ("a reply that was cut off", {"fault": "length"}, "cut off"),
     ("no summary, twice", {"reply": "I will now run the tests."}, "lacks the headings"),
     ("an echo of the prompt", {"echo": True}, "repeats the request"),
     ("a reply that is too long", {"reply": "long summary " * 2_000}, "cut off"),
@@ -107,11 +118,14 @@ FAILURES = [
 
 @pytest.mark.parametrize(("why", "fault", "reason"), FAILURES, ids=[row[0] for row in FAILURES])
 def test_every_failure_is_a_summary_error(chapter, good, why, fault, reason):
+    from course.provider import Fault, Model, Provider
+
     def answer(body):
         text = body["messages"][-1]["content"] if fault.get("echo") else fault.get("reply", good)
         return {"role": "assistant", "content": text}
 
-    provider = Provider([Model("m", 100_000, answer)], fault.get("faults", ()))
+    faults = [Fault(fault["fault"])] if "fault" in fault else []
+    provider = Provider([Model("m", 100_000, answer)], faults)
     with pytest.raises(chapter.SummaryError, match=reason):
         ask(chapter, provider, max_tokens=1_000)
 
@@ -128,13 +142,22 @@ def test_a_summarisers_window_that_is_too_small_is_said_before_the_call(chapter,
         ask(chapter, provider_with("never"), max_tokens=2_000, context_length=4_000)
 
 
-def test_the_summary_message_is_marked_and_never_nested(chapter):
-    once = chapter.summary_message("the text")
-    assert (once["role"], is_summary(once)) == ("assistant", True)
-    assert once["content"].startswith("[CONTEXT COMPACTION")
-    assert chapter.summary_text(once) == "the text"
-    nested = chapter.summary_message(once["content"])
-    assert nested["content"] == once["content"]
+@pytest.mark.exercise("9.3")
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        ("the text", "the text"),
+        ("  the text\n", "the text"),  # white space around it goes
+        (f"{SUMMARY_PREFIX}\n\nthe text\n\n{SUMMARY_END}", "the text"),  # a summary in a summary: never nested
+        ("nul \0", "nul \ufffd"),  # what no provider takes is cleaned
+    ],
+)
+def test_the_summary_message_is_marked_and_never_nested(chapter, text, body):
+    message = chapter.summary_message(text)
+    content = f"{SUMMARY_PREFIX}\n\n{body}\n\n{SUMMARY_END}"
+    assert message == {"role": "assistant", "content": content, "_generated": "summary"}
+    assert is_summary(message)
+    assert chapter.summary_text(message) == body
 
 
 @pytest.mark.parametrize("size", [0, 10, 100, 1_000, 5_000])

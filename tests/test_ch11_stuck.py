@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from course.provider import Model, Provider
 from reference.ch02_tools import Tool, ToolRegistry
 from reference.ch05_budget import estimate_tokens
-from tests.conftest import call
+from tests.conftest import call, provider_of
 
 BIG = "data " * 4_000
 SYSTEM = {"role": "system", "content": "s"}
@@ -31,16 +30,52 @@ def test_a_first_message_that_eats_the_window_is_stuck(chapter, conversation):
     assert stuck.value.messages == messages, "nothing is lost by the error"
 
 
+def fails(turns, previous):
+    raise RuntimeError("down")
+
+
+LITTLE, MUCH, NOTHING = ["r" * 60] * 4, [BIG] * 8, ["r"] * 3
+
+
+@pytest.mark.exercise("11.2")
 @pytest.mark.parametrize(
-    ("sizes", "limit", "why"),
+    ("results", "first", "settings", "end"),
     [
-        (["r"] * 3, 1_000, "little was saved, and the list fits"),
-        (["r"] * 3, None, "there was nothing to compress"),
-        ([BIG] * 8, 1_500, "much was saved"),
+        (NOTHING, "go", {"limit": 1_000}, "fine"),  # little was saved, and the list fits
+        (NOTHING, "go", {"tail_token_budget": 200}, "fine"),  # there was nothing to compress: a reason, not an error
+        (MUCH, "go", {"limit": 1_500}, "fine"),  # much was saved
+        (MUCH, "go", {}, "fine"),
+        (MUCH, "go", {"limit": 100}, "fine"),  # still over the limit, but much was saved: the next time saves more
+        (LITTLE, BIG, {"limit": 9_000}, "fine"),  # little was saved, and the list fits all the same
+        (NOTHING, BIG, {"limit": 1_000}, "stuck"),  # nothing to compress, and over the limit
+        (LITTLE, BIG, {"limit": 1_000}, "stuck"),  # little was saved, and over the limit
+        (LITTLE, BIG, {}, "stuck"),  # without a limit a list counts as over it
+        (LITTLE, BIG, {"summarize": fails}, "stuck"),  # also when the summary failed
     ],
 )
-def test_no_false_alarm(chapter, conversation, sizes, limit, why):
-    chapter.compress_or_raise(conversation(results=sizes), summarize, limit=limit, tail_token_budget=200)
+def test_stuck_is_little_saved_and_over_the_limit(chapter, conversation, results, first, settings, end):
+    messages = conversation(results=results)
+    messages[1] = {"role": "user", "content": first}
+    settings = {"summarize": summarize, "tail_token_budget": 10} | settings
+    try:
+        result, report = chapter.compress_or_raise(messages, **settings)
+        got = "fine"
+        assert report.after == estimate_tokens(result), "the pair (result, report) is what comes back"
+    except chapter.CompressionStuckError:
+        got = "stuck"
+    assert got == end
+
+
+@pytest.mark.exercise("11.2")
+def test_the_error_carries_all_that_is_known(chapter, conversation):
+    messages = conversation(results=NOTHING)
+    messages[1] = {"role": "user", "content": BIG}
+    with pytest.raises(chapter.CompressionStuckError) as stuck:
+        chapter.compress_or_raise(messages, summarize, limit=1_000)
+    before = estimate_tokens(messages)
+    assert (stuck.value.before, stuck.value.after) == (before, before), "before and after, in estimated tokens"
+    assert stuck.value.messages == messages, "the list as far as it got: nothing is lost by the error"
+    assert stuck.value.report is not None, "the report says why it got no further"
 
 
 def test_without_a_limit_a_summary_that_saves_little_is_stuck(chapter, conversation):
@@ -77,6 +112,25 @@ def test_the_longest_results_are_clipped_to_one_common_length(chapter, conversat
     assert [estimate_tokens([message]) for message in results_of(clipped)] == expected
 
 
+@pytest.mark.exercise("11.1")
+@pytest.mark.parametrize(
+    ("sizes", "budget", "cap"),
+    [
+        ([100, 100], 1_000, 100),  # everything fits: nothing is cut, so the largest size
+        ([100, 5_000], 1_000, 900),  # what is short stays, the long one gets the rest
+        ([5_000, 5_000], 1_000, 500),  # in equal parts
+        ([100, 200, 5_000, 5_000], 1_300, 500),  # two short ones leave 1,000 for two long ones
+        ([300, 300, 300], 900, 300),  # to the token
+        ([301, 301, 301], 900, 300),
+        ([5_000, 5_000], 0, 40),  # never less than forty tokens
+        ([5_000], -10, 40),
+        ([], 100, 0),  # no results, no size
+    ],
+)
+def test_the_common_length(chapter, sizes, budget, cap):
+    assert chapter._common_cap(list(sizes), budget) == cap
+
+
 def test_pictures_in_a_clipped_result_are_named(chapter, conversation):
     picture = {"type": "image_url", "image_url": {"url": "data:,x"}}
     clipped = chapter.clip_newest_results(conversation(results=[[picture, picture]]), 100)
@@ -93,7 +147,7 @@ def reads_for_ever(body):
 
 
 def test_the_agent_ends_with_one_clean_sentence_instead_of_grinding(chapter):
-    with Provider([Model("m", 8_192, reads_for_ever)]) as provider, provider.client() as client:
+    with provider_of(8_192, reads_for_ever) as provider, provider.client() as client:
         brief = {"role": "user", "content": "data " * 7_200}  # 88 % of the window
         outcome = agent_on(chapter, client, lambda path: "r").run([SYSTEM, brief])
     assert outcome["stop_reason"] == "stuck"
@@ -104,7 +158,7 @@ def test_the_agent_ends_with_one_clean_sentence_instead_of_grinding(chapter):
 
 def test_a_result_bigger_than_the_window_is_survived(chapter):
     replies = iter([reads_for_ever({"messages": []}), {"role": "assistant", "content": "seen"}])
-    with Provider([Model("m", 8_192, lambda body: next(replies))]) as provider, provider.client() as client:
+    with provider_of(8_192, lambda body: next(replies)) as provider, provider.client() as client:
         outcome = agent_on(chapter, client, lambda path: BIG * 10).run([SYSTEM, {"role": "user", "content": "read"}])
     assert outcome["stop_reason"] == "answer"
     assert [exchange.status for exchange in provider.log] == [200, 200]
@@ -119,7 +173,7 @@ def test_a_failed_summary_stops_the_agent_only_when_the_window_is_full(chapter):
     def answer(body):
         return reads_for_ever(body) if next(count, None) is not None else {"role": "assistant", "content": "done"}
 
-    with Provider([Model("m", 8_192, answer)]) as provider, provider.client() as client:
+    with provider_of(8_192, answer) as provider, provider.client() as client:
         agent = agent_on(chapter, client, lambda path: "data " * 300)
         agent._summarize = fails
         outcome = agent.run([SYSTEM, {"role": "user", "content": "read"}])

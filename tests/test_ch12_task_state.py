@@ -23,6 +23,31 @@ def test_the_state_is_rendered_as_one_line_an_item(chapter):
     assert chapter.TaskState().render() == "", "nothing recorded costs nothing"
 
 
+ITEM = {"id": "t1", "subject": "list files", "status": "completed"}
+
+
+@pytest.mark.exercise("12.1")
+@pytest.mark.parametrize(
+    ("goal", "todos", "lines"),
+    [
+        ("", [], []),  # nothing recorded costs nothing
+        ("Read all", [], ["## Goal", "Read all", "## TODO"]),
+        ("", [ITEM], ["## Goal", "(not set)", "## TODO", "[x] (t1) list files"]),
+        ("Read all", [ITEM], ["## Goal", "Read all", "## TODO", "[x] (t1) list files"]),
+        ("Go", [ITEM | {"status": "pending"}], ["## Goal", "Go", "## TODO", "[ ] (t1) list files"]),
+        (
+            "Go",
+            [ITEM, ITEM | {"id": "b", "status": "in_progress"}],  # the id that the model has to give to todo_update
+            ["## Goal", "Go", "## TODO", "[x] (t1) list files", "[~] (b) list files"],
+        ),
+    ],
+)
+def test_render(chapter, goal, todos, lines):
+    state = chapter.TaskState(goal, [dict(todo) for todo in todos])
+    head = ["# Task State (live, never compressed)"] if lines else []
+    assert state.render() == "\n".join(head + lines)
+
+
 WRITES = [
     ("ids are filled in", ["a", "b"], [("t1", "pending"), ("t2", "pending")]),
     ("ids that are taken are passed over", [{"subject": "a"}, {"id": "t1", "subject": "b"}], [("t2", "pending"), ("t1", "pending")]),
@@ -41,29 +66,50 @@ REFUSED = [
 ]
 
 
+@pytest.mark.exercise("12.2")
 @pytest.mark.parametrize(("why", "items", "expected"), WRITES, ids=[row[0] for row in WRITES])
 def test_todo_write(chapter, state, why, items, expected):
     before = copy.deepcopy(items)
-    assert not chapter.todo_write(state, items).startswith("error")
-    assert [(todo["id"], todo["status"]) for todo in state.todos] == expected
-    assert items == before
+    answer = chapter.todo_write(state, items)
+    assert [(todo["id"], todo["status"]) for todo in state.todos] == expected, answer
+    assert all(set(todo) == {"id", "subject", "status"} for todo in state.todos), (
+        "an item has an id, a subject, a status"
+    )
+    assert isinstance(answer, str), "the model reads the answer: it is a text"
+    assert items == before, "the items that came in were changed"
 
 
+@pytest.mark.exercise("12.2")
 @pytest.mark.parametrize(("why", "items", "problem"), REFUSED, ids=[row[0] for row in REFUSED])
 def test_todo_write_refuses_and_changes_nothing(chapter, state, why, items, problem):
     before = copy.deepcopy(state)
     answer = chapter.todo_write(state, items)
-    assert answer.startswith("error:")
+    assert answer[:6] == "error:", "the model reads the answer: an error says so"
+    assert state == before, "an error changes nothing"
     assert problem in answer
-    assert state == before
 
 
-def test_todo_update(chapter, state):
-    assert chapter.todo_update(state, "t1", "in_progress") == "t1 is in_progress"
-    assert state.todos[0]["status"] == "in_progress"
-    assert "no item 't9'; the ids are t1" in chapter.todo_update(state, "t9", "completed")
-    assert "unknown status 'done'" in chapter.todo_update(state, "t1", "done")
-    assert state.todos[0]["status"] == "in_progress"
+UPDATES = [
+    ("t1", "in_progress", "t1 is in_progress", ["in_progress", "pending"]),
+    ("b", "completed", "b is completed", ["completed", "completed"]),  # only the item that is named
+    ("t1", "completed", "t1 is completed", ["completed", "pending"]),  # once more changes nothing
+    ("t9", "completed", "error: there is no item 't9'; the ids are t1, b", ["completed", "pending"]),
+    ("t1", "done", "error: unknown status 'done'; use pending, in_progress, completed", ["completed", "pending"]),
+]
+
+
+@pytest.mark.exercise("12.3")
+@pytest.mark.parametrize(("item", "status", "answer", "statuses"), UPDATES)
+def test_todo_update(chapter, state, item, status, answer, statuses):
+    state.todos.append({"id": "b", "subject": "b.md", "status": "pending"})
+    got = chapter.todo_update(state, item, status)
+    assert [todo["status"] for todo in state.todos] == statuses
+    assert got == answer
+
+
+@pytest.mark.exercise("12.3")
+def test_an_update_of_an_empty_list_says_so(chapter):
+    assert chapter.todo_update(chapter.TaskState(), "t1", "pending") == "error: there is no item 't1'; the ids are none"
 
 
 def test_task_set_goal(chapter, state):
@@ -94,13 +140,15 @@ def test_the_state_is_in_every_request_and_never_in_the_messages(chapter, provid
         chapter, provider, [{"role": "system", "content": "STABLE"}, {"role": "user", "content": "go"}]
     )
     prompts = [exchange.body["messages"][0]["content"] for exchange in provider.log]
-    assert all(prompt.startswith("STABLE\n\n" + chapter.TASK_TOOLS_GUIDANCE) for prompt in prompts), (
-        "the stable part first"
-    )
+    stable = outcome["messages"][0]["content"]
+    assert stable.startswith("STABLE\n\n")
+    assert chapter.TASK_TOOLS_GUIDANCE in stable
+    assert "(t1)" not in stable, "the state is in no message"
+    assert prompts[0] == stable, "nothing is recorded yet"
+    assert all(prompt.startswith(stable) for prompt in prompts), "the stable part first, always the same bytes"
     assert "[ ] (t1) a.md" not in prompts[0]
     assert "[ ] (t1) a.md" in prompts[1]
     assert "[x] (t1) a.md" in prompts[2]
-    assert outcome["messages"][0] == {"role": "system", "content": "STABLE"}
     assert agent.state.todos[0]["status"] == "completed"
 
 
@@ -121,5 +169,6 @@ def test_without_a_system_prompt_the_state_still_comes_first(chapter, provider_w
 )
 def test_wrong_calls_are_error_results(chapter, provider_with, name, arguments, answer):
     _, outcome = run(chapter, provider_with(calls_tool(name, arguments), "done"), [{"role": "user", "content": "go"}])
-    assert outcome["messages"][2]["content"].startswith(answer)
+    results = [message["content"] for message in outcome["messages"] if message["role"] == "tool"]
+    assert [text.startswith(answer) for text in results] == [True]
     assert outcome["stop_reason"] == "answer"

@@ -78,7 +78,7 @@ _GO_ON_WORDS = frozenset(
         """,
     )
 )
-_GENERATED = re.compile(r"\[[^\]]*not a request[^\]]*\]", re.I)
+_GENERATED = re.compile(r"\[generated\b|\[[^\]]*not a request[^\]]*\]", re.I)
 
 
 @dataclass(frozen=True)

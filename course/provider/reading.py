@@ -28,7 +28,8 @@ from course.provider.todo import TaskState, task_state_in
 Body = dict[str, Any]
 
 # Results that stand where something else was: cleared by pruning, or put in for a call that was never answered.
-GONE = ("[Old tool output cleared", "[No result")
+NEVER_RAN = "[No result"
+GONE = ("[Old tool output cleared", NEVER_RAN)
 
 _ERROR = re.compile(r"error\b:?\s*", re.I)
 _ERROR_FRAME = re.compile(r"error\b:?\s*(?:\w+ failed:\s*)?(?:\w+Error:\s*)?", re.I)
@@ -38,13 +39,15 @@ _ERROR_FRAME = re.compile(r"error\b:?\s*(?:\w+ failed:\s*)?(?:\w+Error:\s*)?", r
 class Call:
     """A call that an assistant message made, and its result: None while there is none, or when it is gone.
 
-    `fresh` says that it belongs to the last group, whose results nobody has answered yet.
+    `fresh` says that it belongs to the last group, whose results nobody has answered yet; `ran` is False where a stub
+    says that the call did not run to its end.
     """
 
     name: str
     arguments: dict[str, Any]
     result: str | None
     fresh: bool = False
+    ran: bool = True
 
     @property
     def error(self) -> str | None:
@@ -137,7 +140,8 @@ def _calls(messages: list[Body]) -> Iterator[Call]:
     for index, (name, arguments, place) in enumerate(made):
         result = results.get(index)
         gone = result is None or result.startswith(GONE)
-        yield Call(name, arguments, None if gone else result, place == last)
+        ran = result is None or not result.startswith(NEVER_RAN)
+        yield Call(name, arguments, None if gone else result, place == last, ran)
 
 
 def _record(messages: Iterable[Body], calls: Iterable[Call]) -> Record:
@@ -147,7 +151,7 @@ def _record(messages: Iterable[Body], calls: Iterable[Call]) -> Record:
         if message.get("role") in ("assistant", "system"):
             record.add_summary(text_of(message))
     for call in calls:
-        if call.name == "append_report" and call.error is None:
+        if call.name == "append_report" and call.error is None and call.ran:
             for line in filter(None, (value for value in call.arguments.values() if isinstance(value, str))):
                 record.add(line)
     return record

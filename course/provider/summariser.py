@@ -26,13 +26,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import Any
 
 from course.noting import FACT
 from course.provider.asking import SUMMARY_MARK, is_go_on
 from course.provider.digest import Digest, Turn, digest
 from course.provider.fitting import fit
-from course.provider.reading import Body, text_of
+from course.provider.reading import NEVER_RAN, Body, text_of
 from course.provider.record import earlier_count
 
 ASK_FOR_TURNS = "There is no conversation to summarise here. Please send the turns between <turns> and </turns>."
@@ -221,10 +222,13 @@ def _lines(turns: Iterable[Turn]) -> Iterator[str]:
             yield from filter(None, map(str.strip, turn.lines))
 
 
-def _calls(turns: Iterable[Turn]) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Every call in order: name, arguments, and these as they stand in the prompt."""
-    for turn in turns:
-        yield from turn.calls
+def _calls(turns: list[Turn]) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Every call of the turns in order, but those that never ran: a stub stands where their result would."""
+    for place, turn in enumerate(turns):
+        results = list(takewhile(lambda later: later.role == "tool", turns[place + 1 :]))
+        for index, call in enumerate(turn.calls):
+            if index >= len(results) or not results[index].text.startswith(NEVER_RAN):
+                yield call
 
 
 def _path(arguments: dict[str, Any]) -> str:

@@ -590,3 +590,15 @@ def test_what_a_lossy_summary_does_with_and_without_a_task_state(tmp_path: Path)
     assert right < 20 <= again, "a summary that loses items sends it back to the first files, for ever"
     assert calls == 150
     assert outcome["user"][1] >= again, "told by the user, even the items that are listed are done again"
+
+
+def test_a_note_that_a_stub_says_never_ran_is_no_record():
+    """A crash came between the call and the tool: the line is not in the report, and has to be written again."""
+    noted = {"name": "append_report", "arguments": json.dumps({"line": "- a.md: text"})}
+    call = {"id": "n", "type": "function", "function": noted}
+    for result, holds in (("Line 1 written.", True), ("[No result was recorded for this call: it …]", False)):
+        messages = [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "n", "content": result},
+        ]
+        assert read_request({"messages": messages}).record.holds("a.md") is holds
