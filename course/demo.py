@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,9 @@ GO_ON = "Go on."
 FOLDER = Path("course-demo")
 
 
+Endpoint = AbstractContextManager[tuple[Any, Models, Provider | None]]
+
+
 class DemoError(Exception):
     """What stops a demo before or in its run, as one sentence for the user."""
 
@@ -47,9 +50,12 @@ class DemoSettings:
     save: Path | None = None
 
 
-def run_demo(settings: DemoSettings, console: Console, view: View) -> Timeline:
-    """The timeline of a run whose report is complete and right; otherwise DemoError says what stopped it."""
-    with _folder(settings) as root, _endpoint(settings, console) as (client, models, provider):
+def run_demo(settings: DemoSettings, console: Console, view: View, endpoint: Endpoint | None = None) -> Timeline:
+    """The timeline of a run whose report is complete and right; otherwise DemoError says what stopped it.
+
+    `endpoint` gives (client, models, provider) in place of the one that the settings name.
+    """
+    with _folder(settings) as root, endpoint or _endpoint(settings, console) as (client, models, provider):
         workspace = _workspace(root, settings, models)
         scenario = make_scenario(settings.survey.scenario, workspace, models.context_length, settings.survey.seed)
         recorder = Recorder(view, provider)
@@ -181,7 +187,8 @@ def _store(settings: DemoSettings) -> Iterator[SessionStore]:
     try:
         settings.sessions.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DemoError(f"{settings.sessions.parent} cannot be made: {error.strerror or error}.") from None
+        place = settings.sessions.parent
+        raise DemoError(f"{place} cannot be made: {error.strerror or error}. Choose another with --report.") from None
     with SessionStore(settings.sessions) as store:
         yield store
 

@@ -50,7 +50,7 @@ def events(tmp_path_factory):
 def moments(events):
     """The numbers of events to die at: the first ones, all around one compression with a summary, and the last."""
     summary = next(e.number for e in events if e.kind == "compression" and e.data["outcome"] == "compressed")
-    return [1, 2, 3, 4, *range(summary - 9, summary + 8), len(events) - 1]
+    return [1, 2, 3, 4, *range(summary - 8, summary + 4), len(events) - 1]
 
 
 def killed_at(moment, folder):

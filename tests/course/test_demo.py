@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -13,6 +14,9 @@ import httpx
 import pytest
 
 from course.corpus import make_corpus
+from course.demo import DemoError, DemoSettings, run_demo
+from course.endpoint import offline_endpoint
+from course.views import Lines, make_console
 
 NO_KEY = {key: value for key, value in os.environ.items() if not key.startswith("OPENAI")}
 
@@ -95,11 +99,11 @@ BAD = [
     ("an empty folder", ["--path", "empty"], "There is no text file under empty."),
     ("nothing but binary files", ["--path", "binary"], "1 files were left out, since they are no readable text"),
     ("a window smaller than the system prompt", ["--window", "500"], "too small: the system prompt, the tools"),
-    ("an unknown guard", ["--without", "luck"], "There is no guard luck. The guards are: task-state"),
+    ("an unknown guard", ["--without", "luck"], "There is no guard luck. There is: prune, align,"),
     ("a threshold that is no share", ["--threshold", "50"], "share between 0 and 1"),
     ("no key for a real endpoint", ["--live"], "--live needs OPENAI_API_KEY"),
     ("a report that would destroy a file", ["--report", "a.txt"], "a.txt exists and is no survey report"),
-    ("a report in a place that cannot be written", ["--report", "a.txt/r.md"], "cannot be written"),
+    ("a report in a place that cannot be written", ["--report", "a.txt/r.md"], "a.txt cannot be made"),
 ]
 
 
@@ -161,22 +165,19 @@ def test_serve_answers_any_client_and_says_when_a_port_is_taken(tmp_path):
     assert out.endswith("stopped\n")
 
 
-def test_a_provider_that_dies_in_mid_run_is_said_in_one_sentence(tmp_path, capsys):
+def test_a_provider_that_dies_in_mid_run_is_said_in_one_sentence(tmp_path):
     """The same code as the command, with a provider that is stopped from outside after some calls."""
-    from course import demo
+    console = make_console(plain=True)
+    settings = DemoSettings(report=tmp_path / "report.md", sessions=tmp_path / "sessions.db")
 
-    class Dying(demo.Narrator):
-        def __call__(self, kind, **data):
-            super().__call__(kind, **data)
-            if self.tally.calls == 5 and kind == "response":
-                dying.stop()
+    class Killer(Lines):
+        def __call__(self, timeline, event):
+            super().__call__(timeline, event)
+            if event.kind == "response" and event.data["call"] == 5:
+                provider.stop()
 
-    root, report = tmp_path / "files", tmp_path / "report.md"
-    make_corpus(root)
-    report.touch()
-    with demo._endpoint(demo.DemoSettings(), demo.make_console(plain=True)) as (client, models, dying):
-        workspace = demo._workspace(root, demo.DemoSettings(report=report), models.context_length)
-        agent = demo.make_agent(client, models, workspace, demo.SurveySettings(), Dying(demo.make_console(plain=True)))
-        sentence = demo._run(agent, demo.make_console(plain=True))
-    assert sentence == "The provider does not answer any more: the connection was lost."
-    assert report.read_text().startswith("- ")
+    with offline_endpoint(None) as (client, models, provider):
+        endpoint = contextlib.nullcontext((client, models, provider))
+        with pytest.raises(DemoError, match=r"The provider does not answer any more: the connection was lost\."):
+            run_demo(settings, console, Killer(console), endpoint)
+    assert settings.report.read_text().startswith("- ")
