@@ -12,6 +12,7 @@ from course.demo import DemoError, DemoSettings, run_demo
 from course.endpoint import NoKeyError
 from course.guards import GUARDS
 from course.guards import table as guard_table
+from course.own import UnsolvedError, own_chapters
 from course.provider import PortInUseError, serve
 from course.provider.server import KEY
 from course.scenarios import SCENARIOS, ScenarioError
@@ -27,6 +28,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="A course on agents that outlive their context window.",
 )
+# Errors whose text is the sentence for the user.
+SENTENCES = (DemoError, NoKeyError, ScenarioError, SessionStoreError, WindowTooSmallError)
 FOR_HELP = f"Guards, and what goes wrong without them:\n\n{guard_table()}"
 
 
@@ -66,7 +69,26 @@ def demo(
     console = make_console(plain)
     try:
         run_demo(settings, console, _view(console, plain, step))
-    except (DemoError, NoKeyError, ScenarioError, SessionStoreError, WindowTooSmallError) as error:
+    except SENTENCES as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        _fail("Interrupted before the run began.", code=130)
+
+
+@app.command()
+def agent(
+    mine: Annotated[bool, typer.Option(help="Build it from your own modules in chapters/ only.")] = False,
+    path: Annotated[Path | None, typer.Option(help="A folder to survey instead of the made corpus.")] = None,
+    window: Annotated[int | None, typer.Option(min=1, help="The context window in tokens; 8192 unless given.")] = None,
+    plain: Annotated[bool, typer.Option(help="One line an event, no colour.")] = False,
+) -> None:
+    """Run the survey with the agent of the course, or with your own: no module of the reference stands in for yours."""
+    console = make_console(plain)
+    try:
+        chapters = own_chapters(console) if mine else None
+        settings = DemoSettings(path, window=window, survey=SurveySettings(chapters=chapters))
+        run_demo(settings, console, _view(console, plain, step=False))
+    except (*SENTENCES, UnsolvedError) as error:
         _fail(str(error))
     except KeyboardInterrupt:
         _fail("Interrupted before the run began.", code=130)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from course.loading import load_chapters
+from course.loading import REFERENCE, load_chapters
 from reference.messages import Message
 
 # What stands for the middle when nobody summarises it.
@@ -118,14 +119,16 @@ def _as_user(summary_message: Callable[[str], Message]) -> Callable[[str], Messa
     return lambda text: summary_message(text) | {"role": "user"}
 
 
-def weakened_chapters(off: Collection[str], summary_role: str = "assistant") -> dict[str, ModuleType]:
-    """The chapters by stem, with the functions of the guards `off` replaced."""
+def weakened_chapters(
+    off: Collection[str], summary_role: str = "assistant", folder: Path = REFERENCE
+) -> dict[str, ModuleType]:
+    """The chapters of a folder by stem, with the functions of the guards `off` replaced."""
     guards = [*(GUARDS[name] for name in GUARDS if name in off), *([USER_ROLE] if summary_role == "user" else [])]
     replaced: dict[str, dict[str, Replacement]] = {}
     for guard in guards:
         for stem, names in guard.replaced.items():
             replaced.setdefault(stem, {}).update(names)
-    return load_chapters(replaced)
+    return load_chapters(replaced, folder)
 
 
 def table() -> str:

@@ -10,14 +10,13 @@ from types import ModuleType
 from typing import Any
 
 from course.guards import DROPPED, weakened_chapters
-from course.loading import REFERENCE
+from course.loading import REFERENCE, load_chapters
 from course.pages import MIN_PAGE_BYTES
 from course.scenarios import CHANGE_AFTER_CALL, Scenario
 from course.workspace import Workspace
+from reference import ch02_tools
 from reference.ch01_agent_loop import MAX_ITERATIONS
-from reference.ch02_tools import Tool, ToolRegistry
-from reference.ch05_budget import estimate_tokens, threshold_tokens
-from reference.ch09_summary import summarize_middle, summary_budget
+from reference.ch05_budget import threshold_tokens
 from reference.messages import Message
 
 # Tokens of the first request: system prompt, request, tool schemas, the guidance on the task tools.
@@ -49,6 +48,7 @@ class SurveySettings:
     scenario: str = "survey"
     seed: int = 7
     max_iterations: int | None = None
+    chapters: Path | None = None  # a folder to take the agent's modules from, instead of the reference
 
 
 def page_bytes_for(context_length: int, threshold: float) -> int:
@@ -75,11 +75,11 @@ def make_workspace(root: Path, report: Path, context_length: int, threshold: flo
     return Workspace(root, report, *pages)
 
 
-def make_registry(workspace: Workspace) -> ToolRegistry:
-    """The workspace's tools as the course's registry; what writes the report runs one call after the other."""
+def make_registry(workspace: Workspace, tools: ModuleType = ch02_tools) -> Any:
+    """The workspace's tools in the registry of the module `tools`; what writes the report runs in order."""
     functions = [schema["function"] for schema in workspace.schemas()]
-    return ToolRegistry(
-        Tool(
+    return tools.ToolRegistry(
+        tools.Tool(
             function["name"],
             function["description"],
             function["parameters"],
@@ -90,13 +90,19 @@ def make_registry(workspace: Workspace) -> ToolRegistry:
     )
 
 
-def make_summarize(client: Any, models: Models, settings: SurveySettings) -> Callable[..., str]:
+def make_summarize(
+    client: Any, models: Models, settings: SurveySettings, chapters: Mapping[str, ModuleType] | None = None
+) -> Callable[..., str]:
     """The function that summarises the middle; with the guard `summary` off it drops the middle instead."""
+    chapters = chapters or _chapters(settings)
+    summary, estimate = chapters["ch09_summary"], chapters["ch05_budget"].estimate_tokens
 
     def summarize(turns: list[Message], previous_summary: str | None) -> str:
-        budget = summary_budget(estimate_tokens(turns), models.context_length)
+        budget = summary.summary_budget(estimate(turns), models.context_length)
         window = models.summarizer_context_length
-        return summarize_middle(turns, client, models.summarizer, previous_summary, budget, context_length=window)
+        return summary.summarize_middle(
+            turns, client, models.summarizer, previous_summary, budget, context_length=window
+        )
 
     def drop(turns: list[Message], previous_summary: str | None) -> str:
         return DROPPED
@@ -117,8 +123,7 @@ def make_agent(
 
     `session` may give a `store` and a `session_id`.
     """
-    weak = settings.without or settings.summary_role != "assistant"
-    chapters = weakened_chapters(settings.without, settings.summary_role) if weak else _reference()
+    chapters = _chapters(settings)
     has_state = "task-state" not in settings.without
     agent_class = chapters["ch12_task_state"].TaskAgent if has_state else chapters["ch11_stuck"].StuckAwareAgent
     if scenario.change:
@@ -126,9 +131,9 @@ def make_agent(
     return agent_class(
         client,
         models.agent,
-        make_registry(workspace),
+        make_registry(workspace, chapters["ch02_tools"]),
         context_length=models.context_length,
-        summarize=make_summarize(client, models, settings),
+        summarize=make_summarize(client, models, settings, chapters),
         threshold=settings.threshold,
         max_iterations=settings.max_iterations or max(MAX_ITERATIONS, 2 * len(workspace.text_files()) + 30),
         on_event=on_event,
@@ -136,8 +141,12 @@ def make_agent(
     )
 
 
-def _reference() -> Mapping[str, ModuleType]:
-    """The reference's chapters as they are, by stem."""
+def _chapters(settings: SurveySettings) -> Mapping[str, ModuleType]:
+    """The chapters by stem: the reference's as they are, a folder's, or copies without the guards that are off."""
+    if settings.without or settings.summary_role != "assistant":
+        return weakened_chapters(settings.without, settings.summary_role, settings.chapters or REFERENCE)
+    if settings.chapters:
+        return load_chapters(folder=settings.chapters)
     stems = (file.stem for file in sorted(REFERENCE.glob("ch[0-9][0-9]_*.py")))
     return {stem: importlib.import_module(f"reference.{stem}") for stem in stems}
 
