@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from course.conform import commands
 from course.demo import DemoError, DemoSettings, run_demo
 from course.endpoint import NoKeyError
 from course.guards import GUARDS
 from course.guards import table as guard_table
+from course.learning import add_commands
 from course.own import UnsolvedError, own_chapters
 from course.provider import PortInUseError, serve
 from course.provider.server import KEY
@@ -30,6 +32,9 @@ app = typer.Typer(
 )
 # Errors whose text is the sentence for the user.
 SENTENCES = (DemoError, NoKeyError, ScenarioError, SessionStoreError, WindowTooSmallError)
+add_commands(app)
+app.command()(commands.conform)
+app.command()(commands.bench)
 FOR_HELP = f"Guards, and what goes wrong without them:\n\n{guard_table()}"
 
 
@@ -113,6 +118,18 @@ def replay(
     for event in timeline.events:
         view(timeline, event)
     print_result(timeline, console)
+
+
+@app.command("notebooks")
+def notebooks_command(
+    files: Annotated[list[str] | None, typer.Argument(help="Paths or stems; all without them.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail when a text differs.")] = False,
+    solved: Annotated[bool, typer.Option("--solved", help="Write nothing; run with everything solved.")] = False,
+) -> None:
+    """Execute the notebooks, for authors: write their outputs, or compare them."""
+    from course.notebooks import run
+
+    raise typer.Exit(min(1, run(files or (), "current" if check else "solved" if solved else "written")))
 
 
 @app.command("serve")

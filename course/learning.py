@@ -113,8 +113,9 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def say(text: str) -> None:
-    """Print a text; in ASCII where the terminal has no UTF-8."""
+    """Print a text; in ASCII where the terminal has no UTF-8. What cannot be encoded at all is escaped."""
     encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "").replace("_", "")
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     typer.echo(text if encoding == "utf8" else to_ascii(text), nl=False)
 
 

@@ -11,7 +11,6 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,15 +96,19 @@ def _closed(begin: tuple[int, re.Match[str]], position: int, line: str, place: s
 
 def owner_at(text: str, line: int) -> str:
     """The qualified name of the function around a line, such as "Agent.run"; "" at module level."""
+    names: list[str] = []
+    node: ast.AST | None = ast.parse(text)
+    while node is not None:
+        around = (child for child in ast.iter_child_nodes(node) if _holds(child, line))
+        node = next(around, None)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.append(node.name)
+    return ".".join(names)
 
-    def walk(node: ast.AST, names: list[str]) -> Iterator[list[str]]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef | ast.ClassDef) and child.lineno <= line <= (child.end_lineno or 0):
-                yield [*names, child.name]
-                yield from walk(child, [*names, child.name])
 
-    around: list[list[str]] = [[], *walk(ast.parse(text), [])]
-    return ".".join(max(around, key=len))
+def _holds(node: ast.AST, line: int) -> bool:
+    """Whether a node stands around a line."""
+    return getattr(node, "lineno", line + 1) <= line <= (getattr(node, "end_lineno", None) or 0)
 
 
 def make_stub(text: str, name: str) -> str:

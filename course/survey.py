@@ -49,6 +49,7 @@ class SurveySettings:
     seed: int = 7
     max_iterations: int | None = None
     chapters: Path | None = None  # a folder to take the agent's modules from, instead of the reference
+    target_ratio: float = 0.20  # of the threshold: the tail that a compression keeps
 
 
 def page_bytes_for(context_length: int, threshold: float) -> int:
@@ -127,7 +128,7 @@ def make_agent(
     has_state = "task-state" not in settings.without
     agent_class = chapters["ch12_task_state"].TaskAgent if has_state else chapters["ch11_stuck"].StuckAwareAgent
     if scenario.change:
-        agent_class = _changing(agent_class, scenario.change)
+        agent_class = changing(agent_class, scenario.change)
     return agent_class(
         client,
         models.agent,
@@ -135,6 +136,7 @@ def make_agent(
         context_length=models.context_length,
         summarize=make_summarize(client, models, settings, chapters),
         threshold=settings.threshold,
+        target_ratio=settings.target_ratio,
         max_iterations=settings.max_iterations or max(MAX_ITERATIONS, 2 * len(workspace.text_files()) + 30),
         on_event=on_event,
         **session,
@@ -151,7 +153,7 @@ def _chapters(settings: SurveySettings) -> Mapping[str, ModuleType]:
     return {stem: importlib.import_module(f"reference.{stem}") for stem in stems}
 
 
-def _changing(agent_class: Any, text: str) -> Any:
+def changing(agent_class: Any, text: str) -> Any:
     """An agent class whose user speaks once in mid-run, behind the results of a call."""
 
     class ChangingAgent(agent_class):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 from rich.console import Console
@@ -16,7 +17,7 @@ from course.sentences import line_of, style_of
 from course.timeline import Event, Timeline
 
 PLAIN_WIDTH = 100
-STEP_HINT = "any key: on   space: on without waiting   q: quit"
+STEP_HINT = "p: back   any key: on   space: on without waiting   q: quit"
 BROWSE_HINT = "n: next   p: back   space: to the end   q: quit"
 
 
@@ -72,10 +73,14 @@ def refusal_panel(timeline: Timeline, event: Event) -> Panel:
 
 
 class LivePicture:
-    """The picture, redrawn at every change; with `step` it waits for a key, and q ends the run as Ctrl-C does."""
+    """The picture, redrawn at every change; with `step` it waits for a key, and q ends the run as Ctrl-C does.
+
+    p goes back through what was seen while the run waits; any other key goes forward again, and at the end on.
+    """
 
     def __init__(self, console: Console, step: bool = False) -> None:
         self.frame, self._step = Frame(), step
+        self._seen: list[Frame] = []  # the frames at which it waited
         self._refusals: list[Panel] = []
         self._live = Live(console=console, auto_refresh=False)
         self._live.start()
@@ -88,16 +93,24 @@ class LivePicture:
         if event.kind not in ("request", "response", "compression", "refused", "stuck", "user", "end"):
             return
         waits = self._step and event.kind not in ("request", "end")
-        self._live.update(picture(self.frame, STEP_HINT if waits else ""), refresh=True)
         if waits:
+            self._seen.append(replace(self.frame, counters=replace(self.frame.counters)))
             self._wait()
+        else:
+            self._live.update(picture(self.frame), refresh=True)
 
     def _wait(self) -> None:
-        """Wait for a key; space goes on without waiting again."""
-        key = read_key()
-        if key == "q":
-            raise KeyboardInterrupt
-        self._step = key != " "
+        """Walk through the frames seen until a key leads on from the last; space goes on without waiting again."""
+        place = len(self._seen) - 1
+        while place < len(self._seen):
+            self._live.update(picture(self._seen[place], STEP_HINT), refresh=True)
+            key = read_key()
+            if key == "q":
+                raise KeyboardInterrupt
+            if key == " ":
+                self._step = False
+                break
+            place = max(0, place - 1) if key == "p" else place + 1
 
     def close(self) -> None:
         """Leave the last picture on the screen, and below it what the provider refused."""

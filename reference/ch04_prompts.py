@@ -73,7 +73,10 @@ class PromptBuilder:
             self._stable = None
 
     def stable(self) -> str:
-        """The stable part: built at the first call, the same text at every later one."""
+        """The stable part: built at the first call, the same text at every later one.
+
+        Example: a builder with {"personality": "Be brief."} gives "Be brief." each time, whatever its layers say by then.
+        """
         # BEGIN EXERCISE 4.2 Build the prompt once and keep it.
         if self._stable is None:
             self._stable = build_system_prompt(self._texts(), limits=self.limits)
@@ -126,7 +129,11 @@ class PromptAgent(SessionAgent):
         return [system | {"content": content, OWN_LENGTH: len(own)}, *messages[1:]]
 
     def outgoing(self) -> list[Message]:
-        """The messages of the next request: the live part stands last in the system prompt, and nowhere else."""
+        """The messages of the next request: the live part stands last in the system prompt, and nowhere else.
+
+        The history keeps the stable part alone. Example: the system message "Be brief." and the live part "# State" are
+        sent as "Be brief.\\n\\n# State".
+        """
         # BEGIN EXERCISE 4.3 Add the live part behind the system prompt, in a copy of its message.
         live, messages = self.live_part(), super().outgoing()
         if not live:

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from reference.messages import Message, as_text, picture_count, text_length, text_of
+from reference.messages import Message, as_text, clean_call, picture_count, text_length, text_of
 
 CHARS_PER_TOKEN = 4
 MESSAGE_TOKENS = 4  # role and separators, which every message costs
@@ -59,7 +59,8 @@ def _call_length(call: Any) -> int:
         length = len(call["id"]) + len(function["name"]) + len(arguments)
         return length if length < LONG_TEXT else length + unbroken_surcharge(arguments)
     except (TypeError, KeyError):
-        return len(as_text(call))
+        mendable = isinstance(call, dict) and isinstance(call.get("id"), str)
+        return _call_length(clean_call(call)) if mendable else len(as_text(call))
 
 
 def unbroken_surcharge(text: str) -> int:
@@ -117,9 +118,17 @@ class TokenMeter:
         self.ratio = 1.0
 
     def report(self, prompt_tokens: int, estimate: int) -> None:
-        """Take in what the provider reported for a request whose estimate was `estimate`."""
+        """Take in what the provider reported for a request whose estimate was `estimate`: `ratio` is set anew.
+
+        Only the last report counts, since what the window holds changes. A report of no tokens, or for an estimate
+        of none, says nothing and changes nothing.
+
+        Example: 300 tokens reported where 200 were estimated make the ratio 1.5; `tokens(100)` is then 150.
+        """
+        # BEGIN EXERCISE 5.4 Set the ratio of what was reported to what was estimated, where both say something.
         if prompt_tokens > 0 and estimate > 0:
             self.ratio = prompt_tokens / estimate
+        # END EXERCISE 5.4
 
     def tokens(self, estimate: int) -> int:
         """Prompt tokens that the provider is likely to count where we estimate `estimate`."""

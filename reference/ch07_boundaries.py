@@ -58,12 +58,10 @@ def is_generated(message: Message) -> bool:
     """
     if GENERATED in message:
         return True
-    if message.get("role") == "assistant":
-        if message.get("tool_calls"):
-            return False
-        if message.get("content") == EMPTY_REPLY or not has_text(message):
-            return True
-    return is_bridge(message) or is_summary(message)
+    role, content = message.get("role"), message.get("content")
+    if role != "assistant" or message.get("tool_calls"):
+        return role == "user" and content == BRIDGE_USER
+    return content in (EMPTY_REPLY, BRIDGE_ASSISTANT) or not has_text(message) or is_summary(message)
 
 
 def find_lines(messages: Sequence[Message]) -> list[int]:

@@ -113,43 +113,43 @@ def pair_by_place(messages: Iterable[Message], *, in_flight: bool = False) -> tu
     system: Message | None = None
     slots: list[Message | _Group] = []
     waiting: dict[str, deque[tuple[_Group, str]]] = {}
+    groups: list[int] = []  # their places in `slots`
     last: _Group | None = None
     repairs = index = 0
     while index < len(messages):
         message = messages[index]
         role, calls = message.get("role"), message.get("tool_calls")
-        if (
-            isinstance(calls, list)
-            and calls
-            and _is_complete(message, behind := messages[index + 1 : index + 1 + len(calls)])
-        ):
-            slots.append(message)
-            slots += behind
-            for call in calls if waiting else ():
+        stop = index + 1 + (len(calls) if calls and isinstance(calls, list) else 0)
+        if calls and _is_complete(message, messages[index + 1 : stop]):
+            slots += messages[index:stop]
+            for call in message["tool_calls"] if waiting else ():
                 waiting.pop(call["id"], None)
-            index, last = index + 1 + len(calls), None
+            index, last = stop, None
             continue
         index += 1
-        if role == "tool":
+        if role == "user":
+            slots.append(message)
+        elif role == "tool":
             repairs += _take_result(message, waiting, slots)
         elif role == "assistant":
             last, repaired = _take_assistant(message, waiting, slots)
             repairs += repaired
+            groups += [len(slots) - 1] if last else []
         elif role in SYSTEM_ROLES:
             repairs += bool(system or slots)
             system = _fold(system, message) if system else message
         else:
-            repairs += role != "user"
-            slots.append(message if role == "user" else message | {"role": "user", GENERATED: "unknown role"})
-    body, stubs = _laid_out([system, *slots] if system else slots, last if in_flight else None)
-    return body, repairs + stubs
+            repairs += 1
+            slots.append(message | {"role": "user", GENERATED: "unknown role"})
+    body, stubs = _laid_out(slots, groups, last if in_flight else None)
+    return [system, *body] if system else body, repairs + stubs
 
 
-def _laid_out(slots: list[Any], in_flight: _Group | None) -> tuple[list[Message], int]:
+def _laid_out(slots: list[Any], groups: list[int], in_flight: _Group | None) -> tuple[list[Message], int]:
     """(the messages, each group with its results and stubs, the number of stubs); a group in flight gets none."""
     body: list[Message] = []
     stubs = done = 0
-    for place in [place for place, slot in enumerate(slots) if isinstance(slot, _Group)]:
+    for place in groups:
         group = slots[place]
         missing = [] if group is in_flight else group.stubs()
         body += [*slots[done:place], group.assistant, *group.results, *missing]
@@ -319,7 +319,8 @@ def _order_problems(before: Message | None, message: Message, index: int) -> Ite
 
 def _group_problems(group: Sequence[Message]) -> Iterator[str]:
     """Calls of one group without exactly one result, and results that answer none of its calls."""
-    wanted = Counter(_key(call.get("id")) for call in group[0]["tool_calls"] if isinstance(call, dict))
+    calls = group[0]["tool_calls"] if isinstance(group[0]["tool_calls"], list) else ()
+    wanted = Counter(_key(call.get("id")) for call in calls if isinstance(call, dict))
     found = Counter(_key(message.get("tool_call_id")) for message in group[1:])
     yield from (f"call {call_id!r} has no result right behind it" for call_id in wanted - found)
     yield from (f"result {call_id!r} answers no open call" for call_id in found - wanted)

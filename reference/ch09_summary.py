@@ -124,6 +124,25 @@ def build_summary_prompt(turns: Sequence[str], previous_summary: str | None, max
     # END EXERCISE 9.2
 
 
+def summary_message(text: str) -> Message:
+    """The message that stands for the middle: role assistant, marked, with prefix and end mark around `text`.
+
+    As a user message it would be read as a request, and finished work would be done again. Marks inside `text` go, so
+    that summaries never nest; text is cleaned with `clean_text`. The message bears the key GENERATED: "summary".
+
+    Example: the content for "done" is SUMMARY_PREFIX, an empty line, "done", an empty line, SUMMARY_END.
+    """
+    # BEGIN EXERCISE 9.3 Build the assistant message with prefix, text and end mark.
+    body = clean_text(text.replace(SUMMARY_PREFIX, "").replace(SUMMARY_END, "")).strip()
+    return {"role": "assistant", "content": f"{SUMMARY_PREFIX}\n\n{body}\n\n{SUMMARY_END}", GENERATED: "summary"}
+    # END EXERCISE 9.3
+
+
+def summary_text(message: Message) -> str:
+    """The text of a summary message without prefix and end mark."""
+    return as_text(message.get("content") or "").replace(SUMMARY_PREFIX, "").replace(SUMMARY_END, "").strip()
+
+
 def summarize_middle(
     turns: Sequence[Message],
     client: Any,
@@ -191,7 +210,17 @@ def _call(client: Any, model: str, prompt: str, max_tokens: int) -> Any:
 
 
 def _checked(choice: Any, max_tokens: int) -> str:
-    """The text of a reply that is whole, not empty, not over-long and no echo of the prompt."""
+    """The text of a reply that is whole, not empty, not over-long and no echo of the prompt.
+
+    `choice.message.content` is the text, or None; it is cleaned with `clean_text`, and white space around it goes.
+    Anything else raises a SummaryError that says so: "cut off" where `choice.finish_reason` is "length", whatever the
+    text is; "empty"; "too long" above twice CHARS_PER_TOKEN characters for each of `max_tokens`; "repeats the request"
+    where OPENING stands in it, or <turns> on a line of its own.
+
+    Example: a reply "done" is "done"; with the finish_reason "length" it raises
+    SummaryError("the summary was cut off at 500 tokens").
+    """
+    # BEGIN EXERCISE 9.4 Return the text of a reply that may be a summary; raise SummaryError for any other.
     text = clean_text(choice.message.content or "").strip()
     if choice.finish_reason == "length":
         raise SummaryError(f"the summary was cut off at {max_tokens:,} tokens")
@@ -202,22 +231,4 @@ def _checked(choice: Any, max_tokens: int) -> str:
     if OPENING in text or text.startswith("<turns>") or "\n<turns>\n" in text:
         raise SummaryError("the reply repeats the request instead of summarising it")
     return text
-
-
-def summary_message(text: str) -> Message:
-    """The message that stands for the middle: role assistant, marked, with prefix and end mark around `text`.
-
-    As a user message it would be read as a request, and finished work would be done again. Marks inside `text` go, so
-    that summaries never nest; text is cleaned with `clean_text`. The message bears the key GENERATED: "summary".
-
-    Example: the content for "done" is SUMMARY_PREFIX, an empty line, "done", an empty line, SUMMARY_END.
-    """
-    # BEGIN EXERCISE 9.3 Build the assistant message with prefix, text and end mark.
-    body = clean_text(text.replace(SUMMARY_PREFIX, "").replace(SUMMARY_END, "")).strip()
-    return {"role": "assistant", "content": f"{SUMMARY_PREFIX}\n\n{body}\n\n{SUMMARY_END}", GENERATED: "summary"}
-    # END EXERCISE 9.3
-
-
-def summary_text(message: Message) -> str:
-    """The text of a summary message without prefix and end mark."""
-    return as_text(message.get("content") or "").replace(SUMMARY_PREFIX, "").replace(SUMMARY_END, "").strip()
+    # END EXERCISE 9.4

@@ -120,6 +120,12 @@ def find_cut(messages: Sequence[Message], protect_first: int = 3, tail_token_bud
     The head is the first `protect_first` messages the first time; once a summary is there only the system prompt, or
     the same head would survive for ever. A head bigger than the tail's budget is given up too. It never ends with an
     assistant's text, which the summary would follow. The tail holds at least the group that the model has not seen.
+
+    `find_boundaries` counts the tail's tokens, `_align_boundary_backward` moves its cut to a group's assistant, and
+    `_unseen_group` tells where the tail begins at the latest.
+
+    Example: the request and three groups of one call and one result, each group over the budget, give
+    Cut(head_end=0, tail_start=5, anchors=(0,)): the last group is the tail, and the request an anchor.
     """
     system = int(bool(messages) and messages[0].get("role") in SYSTEM_ROLES)
     lines = find_lines(messages)
@@ -132,11 +138,13 @@ def find_cut(messages: Sequence[Message], protect_first: int = 3, tail_token_bud
         head_end -= 1
     if estimate_tokens(messages[system:head_end]) > tail_token_budget:
         head_end = system
+    # BEGIN EXERCISE 10.2 Cut the tail: the budget, whole groups, the unseen group; then the anchors in the middle.
     head_end, tail_start = find_boundaries(messages, head_end, tail_token_budget)
     tail_start = min(_align_boundary_backward(messages, tail_start), _unseen_group(messages))
     tail_start = max([tail_start, head_end, *(index + 1 for index in summaries)])
     inside = tuple(index for index in anchors if head_end <= index < tail_start)
     return Cut(head_end, tail_start, inside, frozenset(generated))
+    # END EXERCISE 10.2
 
 
 def _unseen_group(messages: Sequence[Message]) -> int:
@@ -148,12 +156,20 @@ def _unseen_group(messages: Sequence[Message]) -> int:
 
 
 def prune_read(messages: Sequence[Message], keep_recent: int, **settings: Any) -> list[Message]:
-    """The messages with old results pruned, but never those of the last group: the model may not have read them."""
+    """The messages with old results pruned, but never those of the last group: the model may not have read them.
+
+    They count among the newest `keep_recent`. Also where the user's words stand behind them: a request is sent after
+    both. `settings` are those of `prune_old_tool_results`.
+
+    Example: after two groups of three results each, keep_recent=1 leaves the last three, and keep_recent=4 leaves four.
+    """
+    # BEGIN EXERCISE 10.3 Find the results of the last group, and prune with a `keep_recent` that spares them.
     stop = len(messages)
     while stop and messages[stop - 1].get("role") != "tool":
         stop -= 1
     start = _align_boundary_backward(messages, stop - 1) + 1 if stop else 0
     return prune_old_tool_results(messages, max(keep_recent, stop - start), **settings)
+    # END EXERCISE 10.3
 
 
 def compress(

@@ -140,9 +140,16 @@ def _last_resort(
 
 
 def must_stay(messages: Sequence[Message]) -> int:
-    """Estimated tokens that no compression can touch: the system prompt and the anchors."""
+    """Estimated tokens that no compression can touch: the system prompt and the anchors.
+
+    `find_anchors` gives their positions. The system prompt is the first message where its role is one of SYSTEM_ROLES.
+
+    Example: a system prompt of 104 tokens, a request of 204 and ten results of 9,000 make 308.
+    """
+    # BEGIN EXERCISE 11.3 Add up the system prompt, where there is one, and the anchors.
     system = [message for message in messages[:1] if message.get("role") in SYSTEM_ROLES]
     return estimate_tokens([*system, *(messages[index] for index in find_anchors(messages))])
+    # END EXERCISE 11.3
 
 
 class StuckAwareAgent(CompressingAgent):
@@ -178,8 +185,16 @@ class StuckAwareAgent(CompressingAgent):
             raise
 
     def judge(self, report: CompressionReport) -> None:
-        """Raise CompressionStuckError after three summaries in a row that each saved less than 10 %."""
+        """Raise CompressionStuckError after three summaries in a row that each saved less than 10 %.
+
+        Only a report whose outcome is "compressed" is judged. `poor_in_a_row` counts; a summary that saved enough, with
+        `after` below int(before * COMPRESSION_MIN_SHRINK), sets it to 0. After each poor one the next SUMMARY_COOLDOWN
+        compressions go without (`cooldown`). The error gets before, after, this agent's messages, and the report.
+
+        Example: 9,000 -> 8,900 tokens three times in a row raises at the third; not with 9,000 -> 4,000 in between.
+        """
         super().judge(report)
+        # BEGIN EXERCISE 11.4 Count the poor summaries in a row, let the next ones wait, and raise at the third.
         if report.outcome != "compressed":
             return
         if report.after < int(report.before * COMPRESSION_MIN_SHRINK):
@@ -189,6 +204,7 @@ class StuckAwareAgent(CompressingAgent):
         self.cooldown = SUMMARY_COOLDOWN
         if self.poor_in_a_row >= MAX_POOR_SUMMARIES:
             raise CompressionStuckError(report.before, report.after, self.messages, report)
+        # END EXERCISE 11.4
 
     def make_room(self) -> None:
         """Compress where that is due, and where it can help; a request that would not fit the window is never sent."""

@@ -24,6 +24,7 @@ from reference.ch11_stuck import StuckAwareAgent
 from reference.messages import UNPARSED, Message, clean_text, parse_arguments
 
 STATUS_MARKS = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
+STATUSES = tuple(STATUS_MARKS)  # compared, not hashed: a model may send a list
 MAX_TODOS = 200  # the list is sent with every request
 MAX_SUBJECT = 200
 
@@ -87,7 +88,7 @@ def todo_write(state: TaskState, items: Sequence[Any]) -> str:
     todos = []
     for entry in entries:
         subject, status = _one_line(entry.get("subject")), entry.get("status") or "pending"
-        if not subject or status not in STATUS_MARKS:
+        if not subject or status not in STATUSES:
             return f"error: an item needs a subject and a status of {', '.join(STATUS_MARKS)}; found {entry!r:.200}"
         todos.append({"id": str(entry.get("id") or next(free)), "subject": subject, "status": status})
     state.todos = todos
@@ -102,7 +103,7 @@ def todo_update(state: TaskState, id: str, status: str) -> str:
     'done'; use pending, in_progress, completed" and "error: there is no item 't9'; the ids are t1, t2".
     """
     # BEGIN EXERCISE 12.3 Find the item and set its status.
-    if status not in STATUS_MARKS:
+    if status not in STATUSES:
         return f"error: unknown status {status!r}; use {', '.join(STATUS_MARKS)}"
     for todo in state.todos:
         if todo["id"] == id:
@@ -186,8 +187,17 @@ class TaskAgent(StuckAwareAgent):
             self.on_event("task_state", state=self.state)
 
     def _task_call(self, name: str, arguments: dict[str, Any] | None) -> str:
-        """The result of a task tool; wrong arguments are an error text."""
+        """The result of a task tool, run on this agent's `state`; wrong arguments are an error text.
+
+        TASK_TOOLS[name] holds the function, its description and its properties: all of these must be given, and no
+        others. `arguments` is None where they were no JSON object; the key UNPARSED is there where they were broken.
+
+        Example: with {"id": "t1"} todo_update gives "error: todo_update takes id, status; found id"; with None it ends
+        with "found nothing".
+        """
+        # BEGIN EXERCISE 12.4 Compare the arguments with the tool's properties, then run its function on the state.
         run, _, properties = TASK_TOOLS[name]
         if arguments is None or UNPARSED in arguments or arguments.keys() != properties.keys():
             return f"error: {name} takes {', '.join(properties)}; found {', '.join(arguments or {}) or 'nothing'}"
         return run(self.state, **arguments)
+        # END EXERCISE 12.4

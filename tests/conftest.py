@@ -8,20 +8,54 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from course.provider import Model, Provider
+from course.checker.bench import module_under_test
+from course.checker.project import find_project
+
+if TYPE_CHECKING:  # the provider takes half a second to import, and most exercises need none
+    from course.provider import Provider
 
 Message = dict[str, Any]
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("course")
+    group.addoption("--mine", action="store_true", help="test the files in chapters/ instead of the reference")
+    group.addoption("--chapters", default=str(ROOT / "chapters"), help="where those files are, with --mine")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "exercise(number): what `course check` runs for this exercise")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    if config.getoption("--mine"):
+        return f"course: testing YOUR files in {Path(config.getoption('--chapters')).name}/"
+    return "course: testing the reference; `pytest --mine` tests your files in chapters/"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --mine only what can test a learner's file: a test that looks elsewhere would be green for a stub."""
+    if config.getoption("--mine"):
+        mine = [item for item in items if "chapter" in getattr(item, "fixturenames", ())]
+        config.hook.pytest_deselected(items=[item for item in items if item not in mine])
+        items[:] = mine
 
 
 @pytest.fixture
 def chapter(request: pytest.FixtureRequest) -> ModuleType:
-    """The reference module that a test file `test_chNN_topic.py` is named after."""
-    return importlib.import_module("reference." + request.path.stem.removeprefix("test_"))
+    """The module that a test file `test_chNN_topic.py` is named after: the reference, or with --mine the learner's."""
+    stem = request.path.stem.removeprefix("test_")
+    if not request.config.getoption("--mine"):
+        return importlib.import_module("reference." + stem)
+    project = find_project(Path(request.config.getoption("--chapters")))
+    module, request.node.recorder = module_under_test(project, stem)
+    return module
 
 
 def call(call_id: str, path: str = "a.md", tool: str = "read_file") -> Message:
@@ -63,9 +97,18 @@ def provider_with() -> Callable[..., Provider]:
     def make(*replies: Message | str, context_length: int = 100_000, **settings: Any) -> Provider:
         messages = [{"role": "assistant", "content": r} if isinstance(r, str) else r for r in replies]
         left = iter([*messages[:-1], *itertools.repeat(messages[-1], 1_000)])
+        from course.provider import Model, Provider
+
         return Provider([Model("m", context_length, lambda body: next(left))], **settings)
 
     return make
+
+
+def provider_of(context_length: int, answer: Callable[[Message], Message]) -> Provider:
+    """A real provider whose model `m` has a window of so many tokens and answers each request body with a message."""
+    from course.provider import Model, Provider
+
+    return Provider([Model("m", context_length, answer)])
 
 
 def recorded_transcripts() -> list[tuple[str, list[Message]]]:

@@ -9,6 +9,7 @@ from reference.ch02_tools import ToolRegistry
 USER = {"role": "user", "content": "go"}
 
 
+@pytest.mark.exercise("4.1")
 @pytest.mark.parametrize(
     ("layers", "live", "prompt"),
     [
@@ -25,20 +26,22 @@ def test_the_layers(chapter, layers, live, prompt):
     assert chapter.build_system_prompt(layers, live) == prompt
 
 
+@pytest.mark.exercise("4.1")
 @pytest.mark.parametrize("layer", ["personality", "memory", "skills", "project", "guidance"])
 def test_every_layer_has_a_limit_and_says_when_it_was_cut(chapter, layer):
     prompt = chapter.build_system_prompt({layer: "A" + "x" * 50_000 + "Z"})
-    assert len(prompt) == chapter.LAYER_LIMITS[layer]
-    assert prompt.startswith("A")
-    assert prompt.endswith("Z")
-    assert "50,002 characters in all" in prompt
+    assert len(prompt) == chapter.LAYER_LIMITS[layer], "no layer is longer than its limit"
+    assert (prompt[:1], prompt[-1:]) == ("A", "Z"), "beginning and end stay: `clip` cuts in the middle"
+    assert "50,002 characters in all" in prompt, "a layer that is cut says so"
 
 
+@pytest.mark.exercise("4.1")
 def test_an_unknown_layer_has_no_place(chapter):
     with pytest.raises(ValueError, match="there is no layer mood; the layers are personality, memory"):
         chapter.build_system_prompt({"mood": "good"})
 
 
+@pytest.mark.exercise("4.2")
 def test_the_stable_part_is_built_once_until_it_is_rebuilt(chapter):
     memory = ["Likes tea."]
     builder = chapter.PromptBuilder({"personality": "Be brief.", "memory": lambda: memory[0]})
@@ -49,6 +52,22 @@ def test_the_stable_part_is_built_once_until_it_is_rebuilt(chapter):
     builder.add("guidance", "Use tools.")
     builder.add("guidance", "Use tools.")
     assert builder.stable().count("Use tools.") == 1, "the same text is added once"
+
+
+@pytest.mark.exercise("4.2")
+def test_a_layer_is_read_once_however_often_the_prompt_is_asked_for(chapter):
+    reads = []
+    builder = chapter.PromptBuilder({"memory": lambda: reads.append(1) or ""})
+    assert [builder.stable() for _ in range(3)] == ["", "", ""], "an empty prompt is a prompt"
+    assert len(reads) == 1, "built at the first call, kept for every later one"
+    builder.rebuild()
+    assert len(reads) == 2, "a rebuild reads every layer again"
+
+
+@pytest.mark.exercise("4.2")
+def test_the_builders_own_limits_count(chapter):
+    builder = chapter.PromptBuilder({"memory": "M", "mood": "good"}, {"mood": 10, "memory": 10})
+    assert builder.stable() == "good\n\nM", "hand `self.limits` on"
 
 
 def test_project_files_are_read_where_they_are(chapter, tmp_path):
@@ -63,6 +82,33 @@ def agent_with(chapter, client, live="", **layers):
             return live
 
     return Live(client, "m", ToolRegistry(), prompt=chapter.PromptBuilder(layers))
+
+
+PARTS = [{"type": "text", "text": "Be brief."}]
+BRIEF = {"role": "system", "content": "Be brief.", "_own_length": 0}
+
+
+@pytest.mark.exercise("4.3")
+@pytest.mark.parametrize(
+    ("messages", "live", "sent"),
+    [
+        ([BRIEF, USER], "", [BRIEF, USER]),  # nothing live: nothing is added
+        ([BRIEF, USER], "# State", [BRIEF | {"content": "Be brief.\n\n# State"}, USER]),
+        ([USER], "# State", [{"role": "system", "content": "# State"}, USER]),  # no system message yet: it gets one
+        ([], "# State", [{"role": "system", "content": "# State"}]),
+        (
+            [{"role": "developer", "content": "B"}],
+            "L",
+            [{"role": "developer", "content": "B\n\nL"}],
+        ),  # one of SYSTEM_ROLES
+        ([{"role": "system", "content": PARTS}, USER], "L", [{"role": "system", "content": "Be brief.\n\nL"}, USER]),
+    ],
+)
+def test_the_live_part_stands_last_in_the_system_prompt(chapter, messages, live, sent):
+    agent = agent_with(chapter, None, live)
+    agent.messages = [dict(message) for message in messages]
+    assert agent.outgoing() == sent
+    assert agent.messages == messages, "the live part is sent, and never kept: a copy of the message gets it"
 
 
 @pytest.mark.parametrize(

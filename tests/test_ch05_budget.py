@@ -73,6 +73,26 @@ def test_the_trigger(chapter, tokens, window, threshold, due):
     assert chapter.should_compress(tokens, window, threshold) is due
 
 
+@pytest.mark.exercise("5.4")
+@pytest.mark.parametrize(
+    ("reports", "ratio"),
+    [
+        ([(300, 200)], 1.5),  # JSON or Chinese: more than one token for four characters
+        ([(100, 200)], 0.5),  # plain words: fewer
+        ([(300, 200), (500, 1_000)], 0.5),  # only the last report counts: it is of what the window holds now
+        ([(300, 200), (500, 1_000), (900, 900)], 1.0),
+        ([(300, 200), (0, 50)], 1.5),  # a report of nothing says nothing
+        ([(300, 200), (70, 0)], 1.5),  # nor does one for an estimate of nothing
+        ([(300, 200), (0, 0)], 1.5),
+    ],
+)
+def test_the_ratio_is_reported_by_estimated(chapter, reports, ratio):
+    meter = chapter.TokenMeter()
+    for prompt_tokens, estimate in reports:
+        meter.report(prompt_tokens, estimate)
+    assert meter.ratio == ratio, "the ratio after the reports " + ", ".join(f"{a:,} for {b:,}" for a, b in reports)
+
+
 def test_the_meter_turns_estimates_into_the_providers_tokens(chapter):
     meter = chapter.TokenMeter()
     assert meter.tokens(100) == 100, "before the first report the estimate is all there is"

@@ -97,6 +97,25 @@ def test_a_long_result_that_quotes_a_placeholder_is_cleared_like_any_other(chapt
 
 
 @pytest.mark.exercise("6.1")
+@pytest.mark.parametrize(
+    ("never_prune", "expected"),
+    [
+        (["ask_user"], [1, 2]),  # what the user answered cannot be read again
+        ([], [0, 1, 2]),  # no tool is spared
+        (["ask_user", "read_file"], [2]),  # two are
+        (["no_such_tool"], [0, 1, 2]),
+    ],
+)
+def test_results_of_tools_in_never_prune_stay(chapter, never_prune, expected):
+    messages = []
+    for number, tool in enumerate(["ask_user", "read_file", "grep"]):
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call(f"c{number}", tool=tool)]})
+        messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": LONG})
+    pruned = chapter.prune_old_tool_results(messages, keep_recent=0, never_prune=never_prune)
+    assert cleared(pruned) == expected, spot(pruned, expected)
+
+
+@pytest.mark.exercise("6.1")
 def test_other_keys_of_a_cleared_result_stay(chapter, conversation):
     messages = conversation(results=[LONG])
     messages[3]["_took"] = 3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from reference.ch07_boundaries import SUMMARY_END, SUMMARY_PREFIX, is_summary
@@ -158,6 +160,52 @@ def test_the_summary_message_is_marked_and_never_nested(chapter, text, body):
     assert message == {"role": "assistant", "content": content, "_generated": "summary"}
     assert is_summary(message)
     assert chapter.summary_text(message) == body
+
+
+def checked(chapter, content, finish_reason="stop"):
+    """What comes of a reply, with 500 tokens for a summary: ("a text", it), or ("a SummaryError", its words)."""
+    choice = SimpleNamespace(message=SimpleNamespace(content=content), finish_reason=finish_reason)
+    try:
+        return "a text", chapter._checked(choice, 500)
+    except chapter.SummaryError as error:
+        return "a SummaryError", str(error)
+
+
+@pytest.mark.exercise("9.4")
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("## Goal\nfind the port", "## Goal\nfind the port"),
+        ("\n  ## Goal \n\n", "## Goal"),  # white space around it goes
+        ("port\0", "port\ufffd"),  # what no provider takes is cleaned
+        ("x" * 4_000, "x" * 4_000),  # twice four characters for each of 500 tokens, to the character
+        ("The file begins with <turns>.", "The file begins with <turns>."),  # it only speaks of the mark
+    ],
+)
+def test_a_reply_that_may_be_a_summary(chapter, content, text):
+    assert checked(chapter, content) == ("a text", text)
+
+
+@pytest.mark.exercise("9.4")
+@pytest.mark.parametrize(
+    ("content", "finish_reason", "reason"),
+    [
+        (None, "stop", "empty"),  # a refusal, or only thoughts: there is no text at all
+        ("", "stop", "empty"),
+        (" \n ", "stop", "empty"),  # white space says nothing
+        ("## Goal\nfind the", "length", "cut off"),  # half a summary looks like a whole one
+        (None, "length", "cut off"),  # all its tokens went into thoughts
+        ("x" * 4_001, "stop", "too long"),  # the provider did not keep to max_tokens
+        ("OPENING\n\n<turns>", "stop", "repeats the request"),
+        ("Here you are: OPENING", "stop", "repeats the request"),  # an echo with a word before it
+        ("<turns>\n[user]\n  Hi\n</turns>", "stop", "repeats the request"),
+        ("Of course.\n<turns>\n[user]", "stop", "repeats the request"),
+    ],
+)
+def test_a_reply_that_is_no_summary_is_an_error(chapter, content, finish_reason, reason):
+    kind, text = checked(chapter, content and content.replace("OPENING", chapter.OPENING), finish_reason)
+    assert kind == "a SummaryError", "raise SummaryError: a text that comes back takes the place of the turns"
+    assert reason in text, "the error says what was wrong with the reply"
 
 
 @pytest.mark.parametrize("size", [0, 10, 100, 1_000, 5_000])

@@ -6,6 +6,7 @@ import pytest
 
 from reference.ch02_tools import Tool, ToolRegistry
 from reference.ch05_budget import estimate_tokens
+from reference.ch10_compress import CompressionReport
 from tests.conftest import call, provider_of
 
 BIG = "data " * 4_000
@@ -135,6 +136,99 @@ def test_pictures_in_a_clipped_result_are_named(chapter, conversation):
     picture = {"type": "image_url", "image_url": {"url": "data:,x"}}
     clipped = chapter.clip_newest_results(conversation(results=[[picture, picture]]), 100)
     assert "2 left out: not text" in results_of(clipped)[0]["content"]
+
+
+def sized(role, tokens, **more):
+    """A message that is estimated at so many tokens."""
+    return {"role": role, "content": "x" * 4 * (tokens - 4), **more}
+
+
+PROMPT, REQUEST, REPLY = sized("system", 104), sized("user", 204), sized("assistant", 54)
+RESULT = sized("tool", 9_000)
+LOOKS = {"role": "assistant", "content": None, "tool_calls": [call("c")]}
+
+
+@pytest.mark.exercise("11.3")
+@pytest.mark.parametrize(
+    ("messages", "tokens"),
+    [
+        ([PROMPT, REQUEST, LOOKS, RESULT], 308),  # a result can be cleared, and its call summarised
+        ([REQUEST, LOOKS, RESULT], 204),  # no system prompt: the request is counted once
+        ([PROMPT, REQUEST, REPLY, REQUEST, LOOKS, RESULT], 362),  # the last request, and the last reply
+        ([PROMPT, sized("user", 5_000), REPLY, REQUEST], 362),  # an older request can be summarised
+        ([PROMPT | {"role": "developer"}, REQUEST], 308),  # a developer's message is a system prompt
+        ([PROMPT, REQUEST, sized("assistant", 900, _generated="summary")], 308),  # a summary is made anew
+        ([REPLY, REQUEST], 258),
+        ([sized("tool", 9_000), REQUEST], 204),  # what comes first is not always a prompt
+        ([PROMPT], 104),
+        ([], 0),
+    ],
+)
+def test_what_no_compression_can_touch(chapter, messages, tokens):
+    assert chapter.must_stay(messages) == tokens
+
+
+POOR, GOOD, PRUNED = ("compressed", 9_000, 8_900), ("compressed", 9_000, 4_000), ("pruned", 9_000, 8_900)
+TO_THE_TOKEN, ENOUGH = ("compressed", 10_000, 9_000), ("compressed", 10_000, 8_999)
+
+
+@pytest.mark.exercise("11.4")
+@pytest.mark.parametrize(
+    ("reports", "stuck_at"),
+    [
+        ([POOR, POOR, POOR], 3),  # three were paid for, and the agent does not get on
+        ([POOR, POOR], 0),  # two are no reason yet
+        ([POOR, POOR, GOOD, POOR, POOR], 0),  # one that saved enough, and the count begins again
+        ([GOOD, POOR, POOR, POOR], 4),
+        ([PRUNED] * 5, 0),  # pruning calls no model: little saved costs nothing
+        ([POOR, PRUNED, POOR, PRUNED, POOR], 5),  # and says nothing about summaries, good or bad
+        ([TO_THE_TOKEN] * 3, 3),  # not below 90 %: the rule of `compress_or_raise`
+        ([ENOUGH] * 5, 0),
+    ],
+)
+def test_three_poor_summaries_in_a_row_are_the_end(chapter, reports, stuck_at):
+    agent = agent_on(chapter, None, lambda path: "r")
+    judged = [CompressionReport(outcome, "", before, after, after) for outcome, before, after in reports]
+    number, _ = judge_until_stuck(chapter, agent, judged)
+    told = ", ".join(f"{outcome} to {after / before:.1%}" for outcome, before, after in reports)
+    assert number == stuck_at, f"which of these is the end (0: none of them): {told}"
+
+
+def judge_until_stuck(chapter, agent, reports):
+    """(the number of the report at which the agent is stuck, the error); (0, None) when it never is."""
+    for number, report in enumerate(reports, 1):
+        try:
+            agent.judge(report)
+        except chapter.CompressionStuckError as stuck:
+            return number, stuck
+    return 0, None
+
+
+@pytest.mark.exercise("11.4")
+def test_the_error_of_poor_summaries_says_where_the_agent_stands(chapter):
+    agent = agent_on(chapter, None, lambda path: "r")
+    agent.messages = [PROMPT, REQUEST]
+    report = CompressionReport("compressed", "", 9_000, 8_900, 8_900)
+    _, stuck = judge_until_stuck(chapter, agent, [report] * 5)
+    assert stuck is not None, "five poor summaries in a row, and no error"
+    assert (stuck.before, stuck.after) == (9_000, 8_900), "before and after are those of the last report"
+    assert stuck.messages == agent.messages, "who catches it needs the messages"
+    assert stuck.report == report, "the report says why it got no further"
+
+
+@pytest.mark.exercise("11.4")
+@pytest.mark.parametrize(
+    ("report", "waits"),
+    [
+        (POOR, True),  # the next would save as little, and be paid for too
+        (GOOD, False),
+        (PRUNED, False),
+    ],
+)
+def test_after_a_poor_summary_the_next_ones_wait(chapter, report, waits):
+    agent, (outcome, before, after) = agent_on(chapter, None, lambda path: "r"), report
+    agent.judge(CompressionReport(outcome, "", before, after, after))
+    assert agent.cooldown == (chapter.SUMMARY_COOLDOWN if waits else 0), "compressions that go without a summary"
 
 
 def agent_on(chapter, client, read, **settings):

@@ -42,7 +42,7 @@ ITEM = {"id": "t1", "subject": "list files", "status": "completed"}
         ),
     ],
 )
-def test_render(chapter, goal, todos, lines):
+def test_the_state_as_text(chapter, goal, todos, lines):
     state = chapter.TaskState(goal, [dict(todo) for todo in todos])
     head = ["# Task State (live, never compressed)"] if lines else []
     assert state.render() == "\n".join(head + lines)
@@ -63,6 +63,7 @@ REFUSED = [
     ("no list either", {"subject": "a"}, "must be a list"),
     ("too many", ["a"] * 201, "at most 200"),
     ("a number for an item", [3], "needs a subject"),
+    ("a list for a status", [{"subject": "a", "status": ["completed"]}], "status of pending, in_progress, completed"),
 ]
 
 
@@ -130,6 +131,46 @@ def run(chapter, provider, messages, **settings):
             client, "m", ToolRegistry(), context_length=100_000, summarize=lambda turns, previous: "", **settings
         )
         return agent, agent.run(messages)
+
+
+T1, T2 = ({"id": f"t{n}", "subject": name, "status": "pending"} for n, name in ((1, "a.md"), (2, "b.md")))
+
+TASK_CALLS = [
+    ("task_set_goal", {"goal": "Read all"}, "goal recorded"),
+    ("todo_update", {"status": "completed", "id": "t1"}, "t1 is completed"),  # in whatever order
+    ("todo_update", {"id": "t9", "status": "pending"}, "error: there is no item 't9'; the ids are t1"),  # its own words
+    ("todo_update", {"id": "t1"}, "error: todo_update takes id, status; found id"),
+    ("todo_update", {"id": "t1", "status": "pending", "why": "x"}, "error: todo_update takes id, status; found id, status, why"),
+    ("task_set_goal", {"gaol": "Read all"}, "error: task_set_goal takes goal; found gaol"),  # misspelled
+    ("todo_write", {}, "error: todo_write takes items; found nothing"),
+    ("todo_write", None, "error: todo_write takes items; found nothing"),  # no JSON object at all
+    ("todo_write", {"unparsed": '{"items"'}, "error: todo_write takes items; found unparsed"),  # broken JSON
+]  # fmt: skip
+
+
+@pytest.fixture
+def agent(chapter, state):
+    return chapter.TaskAgent(
+        None, "m", ToolRegistry(), context_length=100_000, summarize=lambda turns, previous: "", state=state
+    )
+
+
+@pytest.mark.exercise("12.4")
+@pytest.mark.parametrize(("name", "arguments", "answer"), TASK_CALLS)
+def test_a_task_tool_is_called_with_its_arguments_or_an_error_text(agent, state, name, arguments, answer):
+    before = copy.deepcopy(state)
+    assert agent._task_call(name, arguments) == answer
+    assert agent.state is state, "the agent keeps its state: others look at it"
+    if answer.startswith("error:"):
+        assert state == before, "an error changes nothing"
+
+
+@pytest.mark.exercise("12.4")
+def test_a_task_tool_acts_on_the_agents_own_state(agent, state):
+    agent._task_call("todo_write", {"items": ["a.md", "b.md"]})
+    assert state.todos == [T1, T2], "the list is written into `self.state`"
+    agent._task_call("todo_update", {"id": "t2", "status": "in_progress"})
+    assert state.todos == [T1, T2 | {"status": "in_progress"}]
 
 
 def test_the_state_is_in_every_request_and_never_in_the_messages(chapter, provider_with):

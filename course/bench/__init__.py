@@ -1,0 +1,1 @@
+"""`course bench compress`: what compressing costs, beside the floor and beside other libraries."""

@@ -1,0 +1,1 @@
+"""`course conform`: what `compress` and its parts do on reported faults and on recorded transcripts."""

@@ -1,0 +1,355 @@
+"""What the notebooks use: surveys that are recorded, providers with scripted models, small histories, messages as text.
+
+survey(without={"compression"})        a run as a timeline, whatever its end
+numbers(timeline)                      what the run came to, as a dict
+chat_with("Hello.")                    a provider whose model `m` says just that
+send(messages)                         what a strict provider answers to these messages, as one line
+conversation(["result", "result"])     a small sound history
+show(messages)                         one line a message
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import openai
+
+from course.corpus import make_corpus
+from course.endpoint import offline_endpoint
+from course.frame import frame_at
+from course.guards import GUARDS, weakened_chapters
+from course.provider import Model, Provider
+from course.recorder import Recorder
+from course.results import is_complete, result_of
+from course.scenarios import Scenario, make_scenario
+from course.survey import Models, SurveySettings, changing, make_registry, make_summarize, make_workspace
+from course.timeline import Timeline
+from course.workspace import Workspace
+from reference.ch01_agent_loop import to_wire
+from reference.ch02_tools import ToolRegistry
+from reference.ch03_sessions import SessionStore
+from reference.ch05_budget import threshold_tokens
+from reference.messages import Message, text_length, text_of
+
+# Beside the guards of the demo: no compression at all, and pruning alone.
+LAYERS = {
+    "compression": "makes room before the window is full",
+    "middle": "summarises the middle: layers 2 and 3",
+}
+LINE = 72
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What an agent needs for a survey: a client and models, tools, and the opening messages."""
+
+    client: Any
+    models: Models
+    provider: Provider
+    workspace: Workspace
+    registry: ToolRegistry
+    scenario: Scenario
+    settings: SurveySettings
+
+    @property
+    def opening(self) -> list[Message]:
+        """The system prompt and the request with which the survey begins."""
+        return list(self.scenario.opening)
+
+    @property
+    def tools(self) -> list[Message]:
+        """The `tools` list of a request."""
+        return self.registry.schemas()
+
+    def execute(self, name: str, arguments: dict[str, Any]) -> str:
+        """The text of a tool's result, as the agent of chapter 1 wants it."""
+        return str(getattr(self.workspace, name)(**arguments))
+
+
+@contextmanager
+def workplace(
+    files: int = 40,
+    window: int | None = None,
+    *,
+    without: Collection[str] = (),
+    summary_role: str = "assistant",
+    scenario: str = "survey",
+    threshold: float = 0.50,
+    seed: int = 7,
+    max_calls: int | None = None,
+) -> Iterator[Workplace]:
+    """A workplace for a survey of so many made files, in a scratch folder that is gone afterwards."""
+    off = frozenset(without) & GUARDS.keys()
+    settings = SurveySettings(threshold, off, summary_role, scenario, seed, max_calls)
+    with tempfile.TemporaryDirectory(prefix="course-lab-") as scratch, offline_endpoint(window) as endpoint:
+        client, models, provider = endpoint
+        folder = Path(scratch, "files")
+        folder.mkdir()
+        make_corpus(folder, files, seed)
+        workspace = make_workspace(folder, Path(scratch, "report.md"), models.context_length, threshold)
+        asked = make_scenario(scenario, workspace, models.context_length, seed)
+        yield Workplace(client, models, provider, workspace, make_registry(workspace), asked, settings)
+
+
+def survey(
+    without: Collection[str] | str = (),
+    *,
+    using: Mapping[str, Any] | None = None,
+    files: int = 40,
+    window: int | None = None,
+    **settings: Any,
+) -> Timeline:
+    """The timeline of a survey, whatever its end: `numbers` and the event `end` tell how it went.
+
+    `without` names guards to switch off, also "compression" (the agent of chapter 4) and "middle" (pruning alone).
+    `using` gives functions to run in place of the reference's: {"find_boundaries": mine("ch07").find_boundaries}.
+    The other settings are those of the demo: summary_role, scenario, window (tokens), threshold, seed, max_calls.
+    """
+    off = {without} if isinstance(without, str) else set(without)
+    if unknown := off - GUARDS.keys() - LAYERS.keys():
+        known = ", ".join([*GUARDS, *LAYERS])
+        raise ValueError(f"there is no guard {', '.join(sorted(unknown))}; there is: {known}")
+    with workplace(files, window, without=off, **settings) as place:
+        agent = survey_agent(place, off, using or {})
+        timeline = record(agent, place.opening, place.provider, place.settings.threshold, off)
+        timeline.last("end")["result"] = result_of(timeline, place.workspace, place.scenario)
+    return timeline
+
+
+def survey_agent(place: Workplace, off: Collection[str] = (), using: Mapping[str, Any] | None = None) -> Any:
+    """The agent of a survey: that of chapter 12, or 11 without the task state, or 4 without compression."""
+    settings = place.settings
+    chapters = weakened_chapters(settings.without, settings.summary_role)
+    cut = chapters["ch10_compress"].Cut
+    middle = {"find_cut": lambda messages, *_: cut(len(messages), len(messages), ())}
+    _put(chapters, (middle if "middle" in off else {}) | dict(using or {}))
+    limit = settings.max_iterations or 2 * len(place.workspace.text_files()) + 30
+    common = (place.client, place.models.agent, place.registry)
+    if "compression" in off:
+        return chapters["ch04_prompts"].PromptAgent(*common, max_iterations=limit)
+    task_state = "task-state" not in off and "middle" not in off
+    kind = chapters["ch12_task_state"].TaskAgent if task_state else chapters["ch11_stuck"].StuckAwareAgent
+    if place.scenario.change:
+        kind = changing(kind, place.scenario.change)
+    return kind(
+        *common,
+        context_length=place.models.context_length,
+        summarize=make_summarize(place.client, place.models, settings),
+        threshold=settings.threshold,
+        max_iterations=limit,
+    )
+
+
+def _put(chapters: Mapping[str, ModuleType], functions: Mapping[str, Any]) -> None:
+    """Set functions by name in every chapter that has the name; a name that no chapter has raises ValueError."""
+    for name, function in functions.items():
+        places = [module for module in chapters.values() if hasattr(module, name)]
+        if not places:
+            raise ValueError(f"no chapter has a function {name}")
+        for module in places:
+            setattr(module, name, function)
+
+
+def record(
+    agent: Any,
+    messages: Sequence[Message],
+    provider: Provider,
+    threshold: float = 0.50,
+    without: Collection[str] = (),
+) -> Timeline:
+    """The timeline of `agent.run(messages)`, for any agent of the course that speaks to `provider`; never raises.
+
+    What stops the run stands in the event `end`: stop_reason is the agent's, or "refused", "connection lost", "failed".
+    """
+    recorder = Recorder(None, provider)
+    recorder.agent, agent.on_event = agent, recorder
+    window = next(model.context_length for model in provider.models if model.name == agent.model)
+    recorder.add(
+        "run",
+        scenario="notebook",
+        model=agent.model,
+        context_length=window,
+        trigger=threshold_tokens(window, threshold) if hasattr(agent, "context_length") else 0,
+        without=sorted(without),
+    )
+    ended = _ended(lambda: agent.run(messages))
+    recorder.read_log()
+    recorder.add("end", **ended)
+    return recorder.timeline
+
+
+def _ended(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Why a run ended, and its last words."""
+    try:
+        outcome = run()
+    except openai.APIStatusError as error:
+        return {"stop_reason": "refused", "text": refusal_text(error)}
+    except openai.APIConnectionError:
+        return {"stop_reason": "connection lost", "text": "The connection to the provider was lost."}
+    except Exception as error:  # a learner's function may raise anything, and the picture of the run is still wanted
+        return {"stop_reason": "failed", "text": f"{type(error).__name__}: {error}"}
+    return {"stop_reason": outcome["stop_reason"], "text": outcome["final_response"]}
+
+
+def numbers(timeline: Timeline) -> dict[str, Any]:
+    """What a run came to: calls, tokens, compressions, files, and whether the survey is complete and right."""
+    frame = frame_at(timeline, len(timeline.events))
+    count, end = frame.counters, frame.end
+    result = end.get("result") or {}
+    found = {
+        "ended with": end.get("stop_reason", "cut off"),
+        "calls": count.calls,
+        "prompt tokens": count.prompt_tokens,
+        "cached tokens": count.cached_tokens,
+        "largest prompt": max((e.data["prompt_tokens"] for e in timeline.events if e.kind == "response"), default=0),
+        "summaries": count.summaries,
+        "prunings": count.prunings,
+        "summariser tokens": count.summary_tokens,
+        "refused": count.refused,
+    }
+    if result:
+        names = {
+            "files": "files",
+            "right": "noted",
+            "wrong": "noted wrongly",
+            "missing": "missing",
+            "doubled": "noted twice",
+        }
+        found |= {name: result[key] for key, name in names.items()}
+        found |= {"read": result["read"], "read again": result["read_twice"], "complete": is_complete(result)}
+    return found
+
+
+def table(columns: Mapping[str, Timeline], rows: Sequence[str] = ()) -> str:
+    """A table as text: one column for each run, one row for each of its `numbers`, or for those that `rows` names."""
+    found = {name: numbers(timeline) for name, timeline in columns.items()}
+    wanted = list(rows) or list(dict.fromkeys(key for counts in found.values() for key in counts))
+    cells = [["", *found], *([key, *(_cell(counts.get(key, "")) for counts in found.values())] for key in wanted)]
+    widths = [max(len(row[place]) for row in cells) for place in range(len(found) + 1)]
+    return "\n".join(
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        )
+        for row in cells
+    )
+
+
+def _cell(value: Any) -> str:
+    """A number or a word of a table."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+# Providers
+
+
+def provider(**settings: Any) -> Provider:
+    """A strict provider for a `with` block, with the models sim-8k, sim-32k, sim-128k and sim-summarizer."""
+    return Provider(**settings)
+
+
+def chat_with(*replies: Message | str, window: int = 8_192, **settings: Any) -> Provider:
+    """A strict provider, for a `with` block, whose model `m` gives the replies in their order, the last one for ever.
+
+    A reply is a text or an assistant message; `call_tool` makes one that calls tools.
+    """
+    messages = [{"role": "assistant", "content": one} if isinstance(one, str) else one for one in replies]
+    left = itertools.chain(messages[:-1], itertools.repeat(messages[-1]))
+    return Provider([Model("m", window, lambda body: next(left))], **settings)
+
+
+def call_tool(name: str, *arguments: dict[str, Any] | str, text: str | None = None, start: int = 0) -> Message:
+    """An assistant message that calls the tool `name` once for each of `arguments`: a dict, or JSON text as it is."""
+    raw = [one if isinstance(one, str) else json.dumps(one) for one in arguments or ({},)]
+    calls = [_call(f"call_{start + number}", name, one) for number, one in enumerate(raw)]
+    return {"role": "assistant", "content": text, "tool_calls": calls}
+
+
+def _call(call_id: str, name: str, arguments: str) -> Message:
+    """One entry of `tool_calls`."""
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def send(messages: Sequence[Message], *, tools: Sequence[Message] = (), raw: bool = False, **settings: Any) -> str:
+    """What a strict provider answers to these messages: "200: ..." or "400 rule: the provider's own words".
+
+    Internal keys are stripped as in chapter 1, unless `raw`. `settings` are those of `chat_with`: window, faults, ...
+    """
+    body: dict[str, Any] = {"messages": list(messages) if raw else to_wire(messages)} | (
+        {"tools": tools} if tools else {}
+    )
+    with chat_with("Taken.", **settings) as strict, strict.client() as client:
+        try:
+            reply = client.chat.completions.create(model="m", **body)
+        except openai.APIStatusError as error:
+            return refusal_text(error)
+        except openai.APIConnectionError:
+            return "no answer: the connection was lost"
+        except UnicodeError as error:
+            return f"not sent: {error}"
+    return f"200: taken, {reply.usage.prompt_tokens:,} prompt tokens"
+
+
+def refusal_text(error: openai.APIStatusError) -> str:
+    """A refusal as one line: status, code, and the provider's own words."""
+    body: Any = error.body if isinstance(error.body, dict) else {}
+    return f"{error.status_code} {body.get('code') or ''}: {body.get('message') or error.message}"
+
+
+# Histories
+
+
+def scratch_store(**settings: Any) -> SessionStore:
+    """A session store in a scratch folder, with the ids session-1, session-2, ...; gone when Python ends."""
+    folder = tempfile.mkdtemp(prefix="course-lab-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    ids = map("session-{}".format, itertools.count(1))
+    return SessionStore(Path(folder, "sessions.db"), new_id=lambda: next(ids), **settings)
+
+
+def conversation(
+    results: Sequence[Any], parallel: int = 1, reply: str | None = None, *, request: str = "Read the files."
+) -> list[Message]:
+    """A sound history: a system prompt, a request, a group for each `parallel` results, and a reply if given."""
+    messages: list[Message] = [
+        {"role": "system", "content": "You are a careful agent."},
+        {"role": "user", "content": request},
+    ]
+    for start in range(0, len(results), parallel):
+        batch = results[start : start + parallel]
+        paths = [{"path": f"{start + number}.md"} for number in range(len(batch))]
+        asks = call_tool("read_file", *paths, start=start)
+        messages.append(asks)
+        for call, text in zip(asks["tool_calls"], batch, strict=True):
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
+    if reply:
+        messages.append({"role": "assistant", "content": reply})
+    return messages
+
+
+def show(messages: Sequence[Message], mark: Collection[int] = ()) -> str:
+    """The messages as text, one line each: place, role, what is in it; those in `mark` with a sign in front."""
+    return "\n".join(_line(place, message, place in mark) for place, message in enumerate(messages))
+
+
+def _line(place: int, message: Message, marked: bool) -> str:
+    """One message on one line."""
+    calls = message.get("tool_calls") or ()
+    made = ", ".join(f"{call['function']['name']}({call['function']['arguments']})" for call in calls)
+    text = " ".join(text_of(message.get("content")).split())
+    length = text_length(message.get("content"))
+    if len(text) > LINE:
+        text = f"{text[: LINE - 24]}… ({length:,} characters)"
+    body = " -> ".join(part for part in (text, made) if part)
+    return f"{'>' if marked else ' '} {place:>3} {message.get('role', '?'):<10} {body}".rstrip()

@@ -1,0 +1,10 @@
+"""An empty layer leaves empty lines behind. Join only the parts that say something."""
+
+FAILS = "test_the_layers"
+
+
+def build_system_prompt(layers, live="", limits=LAYER_LIMITS):
+    if unknown := layers.keys() - limits.keys():
+        raise ValueError(f"there is no layer {', '.join(sorted(unknown))}; the layers are {', '.join(limits)}")
+    parts = [clip(clean_text(layers.get(name, "")).strip(), limit) for name, limit in limits.items()]
+    return "\n\n".join([*parts, live.strip()])
