@@ -79,10 +79,7 @@ def run_demo(settings: DemoSettings, console: Console, view: View, endpoint: End
 def _run(agent: Any, scenario: Scenario, settings: DemoSettings, recorder: Recorder) -> dict[str, Any]:
     """Why the run ended, and its last words."""
     try:
-        if settings.resume:
-            outcome = agent.resume(GO_ON)
-        else:
-            outcome = agent.run(scenario.opening)
+        outcome = agent.resume(GO_ON) if settings.resume else agent.run(scenario.opening)
     except KeyboardInterrupt:
         return {"stop_reason": "interrupted", "text": "Interrupted."}
     except openai.APIStatusError as error:

@@ -75,7 +75,7 @@ class PromptBuilder:
     def stable(self) -> str:
         """The stable part: built at the first call, the same text at every later one.
 
-        Example: a builder with {"personality": "Be brief."} gives "Be brief." each time, whatever its layers say by then.
+        Example: a builder with {"personality": "Be brief."} gives "Be brief." each time, whatever its layers say later.
         """
         # BEGIN EXERCISE 4.2 Build the prompt once and keep it.
         if self._stable is None:

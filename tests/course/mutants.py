@@ -121,7 +121,7 @@ MUTANTS = [
     Mutant("ch12_task_state", '        if not self.goal and not self.todos:\n            return ""\n', "", "nothing recorded costs nothing", CH12),
     Mutant("ch12_task_state", "if len(taken) < sum(", "if False and len(taken) < sum(", "an id stands once in the list", CH12),
     Mutant("ch12_task_state", 'if (name := f"t{n}") not in taken)', 'if (name := f"t{n}"))', "made ids are not taken ones", CH12),
-    Mutant("ch12_task_state", "if not subject or status not in STATUS_MARKS:", "if not subject:", "an unknown status is refused", CH12),
+    Mutant("ch12_task_state", "if not subject or status not in STATUSES:", "if not subject:", "an unknown status is refused", CH12),
     Mutant("ch12_task_state", " or len(items) > MAX_TODOS", "", "the list has an end", CH12),
     Mutant("ch12_task_state", '" ".join(clean_text(text).split())[:MAX_SUBJECT]', "clean_text(text)", "a goal is one line", CH12),
 ]

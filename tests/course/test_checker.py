@@ -291,7 +291,7 @@ def test_a_page_in_a_notebook_says_the_same_as_the_terminal(mine):
 
 
 def test_the_commands_of_the_terminal_in_words_of_a_cell():
-    assert notebook_words("a `course hint 6.1` b `course hint 7.2 2`") == 'a `hint("6.1")` b `hint("7.2 2")`'
+    assert notebook_words("a `course hint 6.1` b `course hint 7.2 2`") == 'a `hint("6.1")` b `hint("7.2", 2)`'
 
 
 def test_the_notebook_functions_are_there_and_importing_the_package_is_light():
