@@ -19,7 +19,7 @@ from course.provider import PortInUseError, serve
 from course.provider.server import KEY
 from course.scenarios import SCENARIOS, ScenarioError
 from course.survey import SurveySettings, WindowTooSmallError
-from course.timeline import TimelineError, read_timeline
+from course.timeline import Timeline, TimelineError, read_timeline
 from course.views import Lines, LivePicture, View, browse, make_console, print_result
 from reference.ch03_sessions import SessionStoreError
 
@@ -104,11 +104,18 @@ def replay(
     file: Annotated[Path, typer.Argument(help="A timeline that `course demo --save` wrote.")],
     step: Annotated[bool, typer.Option(help="Walk through it with keys: n, p, space, q.")] = False,
     plain: Annotated[bool, typer.Option(help="One line an event, no colour.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write it as one HTML file for a talk or a hand-out.")] = None,
+    png: Annotated[
+        Path | None, typer.Option(help="Write its pictures into a folder, or its window into FILE.png.")
+    ] = None,
 ) -> None:
     """Show a saved run again: the same lines and the same picture, without running anything."""
     console = make_console(plain)
     try:
         timeline = read_timeline(file)
+        if html or png:
+            _write_pictures(timeline, html, png, console)
+            return
     except TimelineError as error:
         _fail(str(error))
     if step:
@@ -118,6 +125,19 @@ def replay(
     for event in timeline.events:
         view(timeline, event)
     print_result(timeline, console)
+
+
+def _write_pictures(timeline: Timeline, html: Path | None, png: Path | None, console: Console) -> None:
+    """Write a run as a page, as pictures, or both, and name what was written."""
+    from course.replay import write_pngs, write_talk  # they draw: half a second to import
+
+    try:
+        written = [write_talk(timeline, html)] if html else []
+        written += write_pngs(timeline, png) if png else []
+    except OSError as error:
+        _fail(f"{error.filename} cannot be written: {error.strerror or error}. Choose another place.")
+    for path in written:
+        console.print(f"{path} is written.", markup=False)
 
 
 @app.command("notebooks")

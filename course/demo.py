@@ -132,6 +132,7 @@ def _record_run(recorder: Recorder, settings: DemoSettings, models: Models, work
         context_length=models.context_length,
         trigger=threshold_tokens(models.context_length, survey.threshold),
         threshold=survey.threshold,
+        target_ratio=survey.target_ratio,
         without=sorted(survey.without),
         summary_role=survey.summary_role,
         seed=survey.seed,
