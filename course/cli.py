@@ -11,6 +11,7 @@ from rich.console import Console
 from course.conform import commands
 from course.demo import DemoError, DemoSettings, run_demo
 from course.endpoint import NoKeyError
+from course.grader.command import grade
 from course.guards import GUARDS
 from course.guards import table as guard_table
 from course.learning import add_commands
@@ -35,6 +36,7 @@ SENTENCES = (DemoError, NoKeyError, ScenarioError, SessionStoreError, WindowTooS
 add_commands(app)
 app.command()(commands.conform)
 app.command()(commands.bench)
+app.command("grade")(grade)
 FOR_HELP = f"Guards, and what goes wrong without them:\n\n{guard_table()}"
 
 
