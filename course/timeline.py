@@ -4,7 +4,8 @@ An event has a number, a time on a fixed clock, a kind, and its data. Messages s
 runs of the same thing give the same bytes.
 
     kind         data
-    run          scenario, model, context_length, trigger, threshold, target_ratio, without, summary_role, seed, where, files
+    run          scenario, model, context_length, trigger, threshold, target_ratio, without, summary_role, seed,
+                 where, files
     session      session, parent                        a session or, after a compression, its child
     user         message                                a message of the user
     request      call, messages, parts                  parts: estimated tokens of the window by part
