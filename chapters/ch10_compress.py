@@ -331,14 +331,23 @@ class CompressingAgent(PromptAgent):
             self.replace(mended)
 
     def make_room(self) -> None:
-        """Compress the messages when the next request would reach the threshold; the child session begins with them.
-
-        The system prompt is built anew: memory may have changed, and the cache is lost anyway.
-        """
+        """Compress the messages when the next request would reach the threshold."""
         tokens = self.prompt_tokens()
         if not should_compress(tokens, self.context_length, self.threshold):
             return
-        messages, report = self.compressed(self.messages)
+        self._compress(tokens)
+
+    def compress_now(self) -> None:
+        """Compress the messages because the user says so: whatever the threshold, with a summary, at once."""
+        self.cooldown = 0
+        self._compress(self.prompt_tokens(), prune_limit=0)
+
+    def _compress(self, tokens: int, **settings: Any) -> None:
+        """Compress the messages, which have `tokens` now; the child session begins with the result.
+
+        The system prompt is built anew: memory may have changed, and the cache is lost anyway.
+        """
+        messages, report = self.compressed(self.messages, **settings)
         if report.outcome == "compressed":
             self.prompt.rebuild()
             messages = self.with_prompt(messages)
@@ -354,9 +363,9 @@ class CompressingAgent(PromptAgent):
         elif report.summary_failed:
             self.cooldown = SUMMARY_COOLDOWN
 
-    def compressed(self, messages: list[Message]) -> tuple[list[Message], CompressionReport]:
+    def compressed(self, messages: list[Message], **settings: Any) -> tuple[list[Message], CompressionReport]:
         """The messages compressed with this agent's settings, and the report."""
-        return compress(messages, self.summarize, **self.settings())
+        return compress(messages, self.summarize, **self.settings() | settings)
 
     def settings(self) -> dict[str, Any]:
         """The settings of `compress`; the provider's tokens are turned into estimates, so that one ruler is used."""

@@ -153,18 +153,18 @@ class StuckAwareAgent(CompressingAgent):
                 f"Stopped: {stuck}. Start a new session, or give this one less to read at once.", "stuck"
             )
 
-    def compressed(self, messages: list[Message]) -> tuple[list[Message], CompressionReport]:
+    def compressed(self, messages: list[Message], **settings: Any) -> tuple[list[Message], CompressionReport]:
         """The compressed messages and the report.
 
         A summary that had to wait is tried at once before the agent gives up; one that failed is no reason to stop
         while the window has room.
         """
         try:
-            return compress_or_raise(messages, self.summarize, **self.settings())
+            return compress_or_raise(messages, self.summarize, **self.settings() | settings)
         except CompressionStuckError as stuck:
             if self.cooldown:
                 self.cooldown = 0
-                return self.compressed(messages)
+                return self.compressed(messages, **settings)
             if stuck.report and stuck.report.summary_failed and self.prompt_tokens() < self.context_length:
                 return stuck.messages or messages, stuck.report
             raise

@@ -272,3 +272,15 @@ def test_a_summary_that_fails_is_not_tried_again_at_once(chapter):
     assert len(tried) > 1
     assert len(tried) <= 60 // chapter.SUMMARY_COOLDOWN
     assert not any("rate limit" in str(message) for message in agent.messages)
+
+
+def test_the_user_can_ask_for_a_compression_at_any_time(chapter, conversation):
+    """Below the threshold, and in the middle of a cooldown."""
+    with provider_of(8_192, reader(0)) as provider, provider.client() as client:
+        agent = read_file_agent(chapter, client, provider, summarize)
+        agent.messages, agent.cooldown = conversation(results=[BIG] * 6), 3
+        agent.make_room()
+        assert len(agent.messages) == 14, "below the threshold nothing happens by itself"
+        agent.compress_now()
+    assert any(is_summary(message) for message in agent.messages)
+    assert validate_messages(to_wire(agent.messages)) == []
