@@ -35,6 +35,8 @@ SCREEN = {"width": 1280, "height": 720}
 PATIENCE = 60_000  # milliseconds that a slow machine may take; nothing is measured
 TOKEN = "rehearsal"
 
+pytestmark = pytest.mark.slow
+
 
 def missing():
     """Why no browser can be driven here, "" when one can."""

@@ -50,6 +50,7 @@ def test_a_notebook_names_no_place_of_the_machine_it_ran_on(path):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_from_a_clean_state_with_the_same_texts(path):
     import nbformat
@@ -61,6 +62,7 @@ def test_a_notebook_runs_from_a_clean_state_with_the_same_texts(path):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [path for path in NOTEBOOKS if path.stem == "ch01_agent_loop"], ids=lambda p: p.stem)
 def test_a_notebook_with_everything_solved_says_so(path):
     assert check_solved(path) == []
