@@ -305,6 +305,8 @@ class CompressingAgent(PromptAgent):
         self.meter = TokenMeter()
         self.cooldown = 0
         self.sent_estimate = 0
+        self._counted: list[Message] | None = None  # the list whose first `_count` messages make `_tokens`
+        self._count = self._tokens = 0
         self.prompt.add("guidance", COMPACTION_NOTE)
 
     def query(self) -> Message:
@@ -312,7 +314,7 @@ class CompressingAgent(PromptAgent):
         if self.iterations == 1:
             self.mend()
         self.make_room()
-        self.sent_estimate = estimate_tokens(self.outgoing(), self.tools)
+        self.sent_estimate = self.estimate()
         return super().query()
 
     def received(self, response: Any) -> None:
@@ -322,7 +324,18 @@ class CompressingAgent(PromptAgent):
 
     def prompt_tokens(self) -> int:
         """Tokens that the next request would have, as the provider is likely to count them."""
-        return self.meter.tokens(estimate_tokens(self.outgoing(), self.tools))
+        return self.meter.tokens(self.estimate())
+
+    def estimate(self) -> int:
+        """Estimated tokens of the next request: its tools, the history, and the live part behind its first message.
+
+        Of the history only what is new since the last time is counted: a turn's work is in proportion to what it adds.
+        """
+        if self._counted is not self.messages or self._count > len(self.messages):
+            self._counted, self._count, self._tokens = self.messages, 0, estimate_tokens([], self.tools)
+        self._tokens += estimate_tokens(self.messages[self._count :])
+        self._count = len(self.messages)
+        return self._tokens + estimate_tokens(self.outgoing()[:1]) - estimate_tokens(self.messages[:1])
 
     def mend(self) -> None:
         """Repair a history that arrives broken, from a crash or from another program, before it is sent."""
@@ -369,7 +382,7 @@ class CompressingAgent(PromptAgent):
 
     def settings(self) -> dict[str, Any]:
         """The settings of `compress`; the provider's tokens are turned into estimates, so that one ruler is used."""
-        overhead = estimate_tokens(self.outgoing(), self.tools) - estimate_tokens(self.messages)
+        overhead = self.estimate() - estimate_tokens(self.messages)
         trigger = threshold_tokens(self.context_length, self.threshold)
         return {
             "limit": self.meter.estimate(int(self.context_length * FULL_SHARE)) - overhead,

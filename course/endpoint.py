@@ -34,8 +34,12 @@ def offline_endpoint(window: int | None) -> Iterator[tuple[Any, Models, Provider
 
 
 def live_endpoint(window: int | None) -> tuple[Any, Models]:
-    """(client, models) of the endpoint that the environment names; NoKeyError without OPENAI_API_KEY."""
+    """(client, models) of the endpoint that the environment names; NoKeyError without OPENAI_API_KEY.
+
+    MODEL is the agent's model, SUMMARY_MODEL a cheaper one for the summaries; without it both are the same.
+    """
     if not os.environ.get("OPENAI_API_KEY"):
         raise NoKeyError("--live needs OPENAI_API_KEY, and optionally OPENAI_BASE_URL and MODEL. Nothing was sent.")
     model = os.environ.get("MODEL", LIVE_MODEL)
-    return openai.OpenAI(), Models(model, window or DEFAULT_WINDOW, model, LIVE_WINDOW)
+    summarizer = os.environ.get("SUMMARY_MODEL", model)
+    return openai.OpenAI(), Models(model, window or DEFAULT_WINDOW, summarizer, LIVE_WINDOW)

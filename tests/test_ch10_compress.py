@@ -6,6 +6,7 @@ import pytest
 
 from reference.ch01_agent_loop import to_wire
 from reference.ch02_tools import Tool, ToolRegistry
+from reference.ch05_budget import estimate_tokens
 from reference.ch07_boundaries import BRIDGE_ASSISTANT, BRIDGE_USER, is_summary
 from reference.ch08_alignment import validate_messages
 from tests.conftest import call, provider_of
@@ -284,3 +285,35 @@ def test_the_user_can_ask_for_a_compression_at_any_time(chapter, conversation):
         agent.compress_now()
     assert any(is_summary(message) for message in agent.messages)
     assert validate_messages(to_wire(agent.messages)) == []
+
+
+def test_each_message_is_counted_once_while_the_history_grows(chapter, conversation):
+    """The estimate is that of the whole request, whatever was appended or replaced since."""
+    with provider_of(8_192, reader(0)) as provider, provider.client() as client:
+        agent = read_file_agent(chapter, client, provider, summarize)
+    agent.messages = conversation(results=[BIG] * 3)
+    for _ in range(3):
+        assert agent.estimate() == estimate_tokens(agent.outgoing(), agent.tools)
+        agent.remember([user("more")])
+    agent.replace(agent.messages[:4])
+    assert agent.estimate() == estimate_tokens(agent.outgoing(), agent.tools)
+    counted = []
+    agent.messages = [Counted(message, counted) for message in agent.messages]
+    agent.estimate()
+    counted.clear()
+    agent.remember([Counted(user("new"), counted)])
+    agent.estimate()
+    assert set(counted) == {"You are a careful agent.", "new"}, "only the first message and the new one are looked at"
+
+
+class Counted(dict):
+    """A message that notes each time its content is looked at."""
+
+    def __init__(self, message, counted):
+        super().__init__(message)
+        self.counted = counted
+
+    def get(self, key, default=None):
+        if key == "content":
+            self.counted.append(self["content"])
+        return super().get(key, default)

@@ -181,3 +181,20 @@ def test_a_provider_that_dies_in_mid_run_is_said_in_one_sentence(tmp_path):
         with pytest.raises(DemoError, match=r"The provider does not answer any more: the connection was lost\."):
             run_demo(settings, console, Killer(console), endpoint)
     assert settings.report.read_text().startswith("- ")
+
+
+def test_live_is_the_same_code_against_any_endpoint(tmp_path):
+    """Here the endpoint is `course serve`'s provider: nothing but the environment names it."""
+    with offline_endpoint(None) as (_, models, provider):
+        live = {
+            "OPENAI_API_KEY": provider.key,
+            "OPENAI_BASE_URL": provider.base_url,
+            "MODEL": models.agent,
+            "SUMMARY_MODEL": models.summarizer,
+        }
+        run = course("demo", "--plain", "--live", folder=tmp_path, environment=NO_KEY | live)
+    assert run.returncode == 0, run.stderr
+    assert "every prompt token below is billed to your key" in run.stdout
+    assert "40 right, 0 wrong, 0 missing, 0 doubled" in run.stdout
+    assert len(provider.log) > 43
+    assert {exchange.status for exchange in provider.log} == {200}
