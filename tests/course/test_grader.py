@@ -43,7 +43,10 @@ ABLE = powers(PROJECT.root)
 HEAD = "def prune_old_tool_results(messages, keep_recent=3, min_chars=200):\n"
 MODULES = "import sys\nloaded = getattr(sys, 'mod' + 'ules')\n"  # what reading the file does not find
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the box needs the limits of a POSIX system")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="the box needs the limits of a POSIX system"),
+]
 
 
 def answer(body):
