@@ -11,6 +11,8 @@ from tests.course.test_demo import NO_KEY, course
 
 ROOT = Path(__file__).resolve().parents[2]
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def solved(tmp_path):

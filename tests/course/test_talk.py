@@ -209,6 +209,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 def test_every_command_of_the_talks_shows_what_the_readme_says(tmp_path):
     from course.stubs import make_stubs
 
