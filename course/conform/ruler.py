@@ -95,11 +95,6 @@ def _text_problems(messages: Sequence[Message]) -> Iterator[str]:
             yield f"{index}: a NUL"
 
 
-def same_text(found: str, wanted: str) -> bool:
-    """Whether two texts are one, but for the characters that no provider takes."""
-    return found == wanted or found == wanted.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
-
-
 def _keeps_last_user(case: Case, result: list[Message], _: Any) -> bool:
     users = [text(message) for message in case.messages or () if message["role"] == "user"]
     return not users or any(message["role"] == "user" and text(message) == users[-1] for message in result)
