@@ -22,6 +22,7 @@ from reference.ch01_agent_loop import Agent, tool_message
 from reference.messages import UNPARSED, Message, parse_arguments
 
 MAX_WORKERS = 8
+INTERRUPTED = "error: interrupted by the user before it returned; what it has done so far is not known"
 
 # What cannot be taken back, or reaches further than the task. A net, not a wall: a shell can hide anything.
 DANGEROUS_COMMANDS = (
@@ -101,13 +102,20 @@ class ToolRegistry:
         raise NotImplementedError("exercise 2.1: Look the tool up, parse the arguments, run it; turn every failure into an \"error:\" text.")
 
 
+class ToolThreads(ThreadPoolExecutor):
+    """A pool of threads for tool calls; an interrupt does not wait for the call that hangs."""
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self.shutdown(wait=error is None, cancel_futures=True)
+
+
 def run_tool_calls(
     calls: Sequence[Message], run_call: Callable[[Message], str], *, parallel: bool = True
 ) -> list[Message]:
     """One tool message for each call, in the order of the calls, whatever finished first.
 
     `run_call(call)` returns a call's result as text, for example `ToolRegistry.dispatch`. With `parallel` several calls
-    run in up to 8 threads; without it, or for a single call, they run here one after the other.
+    run in up to 8 threads of a `ToolThreads`; without it, or for a single call, they run here one after the other.
 
     Example: calls with the ids "a" and "b" give two messages with the `tool_call_id` "a" and "b", also when b was done
     first. `tool_message(call, result)` of chapter 1 makes a message.
@@ -146,8 +154,22 @@ class ToolAgent(Agent):
         self.pre_tool_call, self.post_tool_call, self.approve = pre_tool_call, post_tool_call, approve
 
     def act(self, calls: Sequence[Message]) -> list[Message]:
-        """One tool message for each call, in the order of the calls."""
-        return run_tool_calls(calls, self.run_call, parallel=not any(self.is_sequential(call) for call in calls))
+        """One tool message for each call, in the order of the calls.
+
+        At a KeyboardInterrupt the results that are there are kept, the other calls get INTERRUPTED, and it passes on:
+        what has run has run, and the next request must know of it.
+        """
+        results: dict[int, str] = {}
+
+        def run_call(call: Message) -> str:
+            results[id(call)] = result = self.run_call(call)
+            return result
+
+        try:
+            return run_tool_calls(calls, run_call, parallel=not any(map(self.is_sequential, calls)))
+        except KeyboardInterrupt:
+            self.remember([tool_message(call, results.get(id(call), INTERRUPTED)) for call in calls])
+            raise
 
     def is_sequential(self, call: Message) -> bool:
         """Whether this call must not run beside others."""

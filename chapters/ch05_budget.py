@@ -38,16 +38,20 @@ def estimate_message_tokens(message: Message) -> int:
     raise NotImplementedError("exercise 5.1: Count the content, the name and arguments of every tool call, pictures, and the message itself.")
 
 
-def _call_length(call: Any) -> int:
-    """Characters of a tool call's id, name and arguments, however badly formed it is."""
-    try:
-        function = call["function"]
-        arguments = function["arguments"]
-        length = len(call["id"]) + len(function["name"]) + len(arguments)
-        return length if length < LONG_TEXT else length + unbroken_surcharge(arguments)
-    except (TypeError, KeyError):
-        mendable = isinstance(call, dict) and isinstance(call.get("id"), str)
-        return _call_length(clean_call(call)) if mendable else len(as_text(call))
+def calls_length(calls: list[Any]) -> int:
+    """Characters of the tool calls' ids, names and arguments, however badly formed they are."""
+    characters = 0
+    for call in calls:
+        try:
+            function = call["function"]
+            arguments = function["arguments"]
+            characters += len(call["id"]) + len(function["name"]) + len(arguments)
+            if len(arguments) > LONG_TEXT:
+                characters += unbroken_surcharge(arguments)
+        except (TypeError, KeyError):
+            mendable = isinstance(call, dict) and isinstance(call.get("id"), str)
+            characters += calls_length([clean_call(call)]) if mendable else len(as_text(call))
+    return characters
 
 
 def unbroken_surcharge(text: str) -> int:
@@ -56,7 +60,8 @@ def unbroken_surcharge(text: str) -> int:
     A tokenizer knows words; letters and digits without a break it has to spell. Looked at are blocks of 256 characters,
     so a run of 512 is never missed. One letter over and over (a ruler, padding) is cheap and is left out.
     """
-    blocks = (text[at : at + _BLOCK] for at in range(0, len(text) - _BLOCK + 1, _BLOCK))
+    starts = [at for at in range(0, len(text) - _BLOCK + 1, _BLOCK) if text.find(" ", at, at + _BLOCK) < 0]
+    blocks = (text[at : at + _BLOCK] for at in starts)
     unbroken = sum(bool(_UNBROKEN.fullmatch(block)) and len(set(block)) > 6 for block in blocks)
     return unbroken * _BLOCK * (CHARS_PER_TOKEN - 1)
 

@@ -58,7 +58,10 @@ def is_generated(message: Message) -> bool:
     """
     if GENERATED in message:
         return True
-    role, content = message.get("role"), message.get("content")
+    content = message.get("content")
+    if isinstance(content, str) and content[:1].isalnum():
+        return False  # none of the texts below begins with a letter: nearly every message ends here
+    role = message.get("role")
     if role != "assistant" or message.get("tool_calls"):
         return role == "user" and content == BRIDGE_USER
     return content in (EMPTY_REPLY, BRIDGE_ASSISTANT) or not has_text(message) or is_summary(message)
@@ -66,7 +69,11 @@ def is_generated(message: Message) -> bool:
 
 def find_lines(messages: Sequence[Message]) -> list[int]:
     """The positions of the messages that only say something: no calls, no results. They are few in a long history."""
-    return [i for i, message in enumerate(messages) if message.get("role") != "tool" and not message.get("tool_calls")]
+    return [
+        index
+        for index, message in enumerate(messages)
+        if message["role"] != "tool" and ("tool_calls" not in message or not message["tool_calls"])
+    ]
 
 
 def is_request(message: Message) -> bool:

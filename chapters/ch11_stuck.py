@@ -29,6 +29,7 @@ from reference.messages import SYSTEM_ROLES, Message, clip, picture_count, text_
 COMPRESSION_MIN_SHRINK = 0.9  # of the tokens before: less than 10 % saved is no progress
 MIN_CLIPPED_TOKENS = 40
 MAX_POOR_SUMMARIES = 3  # each was paid for
+FREQUENT = 8  # requests in a row, each with a compression before it: every one succeeds, and yet something is wrong
 
 
 class CompressionStuckError(RuntimeError):
@@ -141,6 +142,7 @@ class StuckAwareAgent(CompressingAgent):
     """An agent that ends the turn with one clear sentence when its context cannot be compressed further."""
 
     poor_in_a_row = 0
+    due_in_a_row = 0
 
     def run(self, messages: Iterable[Message]) -> dict[str, Any]:
         """What `run_conversation` returns; `stop_reason` is "stuck" when compression could not go on."""
@@ -182,8 +184,16 @@ class StuckAwareAgent(CompressingAgent):
         raise NotImplementedError("exercise 11.4: Count the poor summaries in a row, let the next ones wait, and raise at the third.")
 
     def make_room(self) -> None:
-        """Compress where that is due, and where it can help; a request that would not fit the window is never sent."""
-        stays = self.meter.tokens(must_stay(self.messages))
+        """Compress where that is due, and where it can help; a request that would not fit the window is never sent.
+
+        Whoever listens hears "frequent" when that was due before each of the last FREQUENT requests: no single
+        compression failed, but the window is too small for the work, or a tool returns too much.
+        """
+        due = should_compress(self.prompt_tokens(), self.context_length, self.threshold)
+        self.due_in_a_row = self.due_in_a_row + 1 if due else 0
+        if self.due_in_a_row == FREQUENT:
+            self.on_event("frequent", count=FREQUENT)
+        stays = self.meter.tokens(must_stay(self.messages)) if due else 0
         if should_compress(stays, self.context_length, self.threshold):
             reason = "the system prompt and the last request alone reach the threshold"
             raise CompressionStuckError(stays, stays, self.messages, reason=reason)

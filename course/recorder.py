@@ -140,5 +140,8 @@ class Recorder:
     def _on_task_state(self, state: Any) -> None:
         self.add("task_state", goal=state.goal, todos=[dict(todo) for todo in state.todos])
 
+    def _on_frequent(self, count: int) -> None:
+        self.add("frequent", count=count)
+
     def _on_stuck(self, error: Any) -> None:
         self.add("stuck", before=error.before, after=error.after, text=str(error))

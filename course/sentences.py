@@ -20,7 +20,7 @@ def style_of(event: Event) -> str:
     """The colour in which the line of an event is shown; the words say the same without it."""
     if event.kind == "compression":
         return "yellow" if event.data["outcome"] == "compressed" else "cyan"
-    return {"refused": "red", "stuck": "red", "user": "bold"}.get(event.kind, "")
+    return {"refused": "red", "stuck": "red", "frequent": "yellow", "user": "bold"}.get(event.kind, "")
 
 
 def counted(names: list[str]) -> str:
@@ -58,6 +58,10 @@ def _session(timeline: Timeline, data: Data) -> str:
     return f"  {data['session']} goes on from {data['parent']}" if data["parent"] else ""
 
 
+def _frequent(timeline: Timeline, data: Data) -> str:
+    return f"warning: compression before each of the last {data['count']} requests; this window is small for the work"
+
+
 def _stuck(timeline: Timeline, data: Data) -> str:
     return f"stuck: {data['text']}"
 
@@ -72,6 +76,7 @@ TELLERS = {
     "user": _user,
     "refused": _refused,
     "session": _session,
+    "frequent": _frequent,
     "stuck": _stuck,
     "end": _end,
 }

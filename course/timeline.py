@@ -16,6 +16,7 @@ runs of the same thing give the same bytes.
     summary      prompt_tokens, completion_tokens, status   a call of the model that writes summaries
     refused      status, code, text, message            a request that the provider refused; message: the one at fault
     task_state   goal, todos
+    frequent     count                                  compression was due before each of the last `count` requests
     stuck        before, after, text
     end          stop_reason, text, score, reads
 """
@@ -41,6 +42,7 @@ KINDS = [
     "summary",
     "refused",
     "task_state",
+    "frequent",
     "stuck",
     "end",
 ]

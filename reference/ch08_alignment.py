@@ -117,19 +117,19 @@ def pair_by_place(messages: Iterable[Message], *, in_flight: bool = False) -> tu
     last: _Group | None = None
     repairs = index = 0
     while index < len(messages):
-        message = messages[index]
-        role, calls = message.get("role"), message.get("tool_calls")
-        stop = index + 1 + (len(calls) if calls and isinstance(calls, list) else 0)
-        if calls and _is_complete(message, messages[index + 1 : stop]):
-            slots += messages[index:stop]
-            for call in message["tool_calls"] if waiting else ():
-                waiting.pop(call["id"], None)
-            index, last = stop, None
+        stop = _orderly_end(messages, index, waiting)
+        if stop > index:
+            stretch: list[Any] = messages[index:stop]
+            last = last if all(message["role"] == "user" for message in stretch) else None
+            index = stop
+            if slots:
+                slots += stretch
+            else:
+                slots = stretch  # often the whole list: not copied again
             continue
-        index += 1
-        if role == "user":
-            slots.append(message)
-        elif role == "tool":
+        message = messages[index]
+        role, index = message.get("role"), index + 1
+        if role == "tool":
             repairs += _take_result(message, waiting, slots)
         elif role == "assistant":
             last, repaired = _take_assistant(message, waiting, slots)
@@ -142,11 +142,31 @@ def pair_by_place(messages: Iterable[Message], *, in_flight: bool = False) -> tu
             repairs += 1
             slots.append(message | {"role": "user", GENERATED: "unknown role"})
     body, stubs = _laid_out(slots, groups, last if in_flight else None)
-    return [system, *body] if system else body, repairs + stubs
+    if system:
+        body.insert(0, system)
+    return body, repairs + stubs
+
+
+def _orderly_end(messages: list[Message], index: int, waiting: dict[str, deque[tuple[_Group, str]]]) -> int:
+    """The end of the stretch from `index` in which every group stands as it should; its ids wait for nothing more."""
+    count = len(messages)
+    while index < count and "role" in (message := messages[index]):
+        role = message["role"]
+        if role == "user" or (role == "assistant" and "tool_calls" not in message):
+            index += 1
+            continue
+        if role != "assistant" or not _is_complete(calls := message["tool_calls"], messages, index + 1):
+            break
+        for call in calls if waiting else ():
+            waiting.pop(call["id"], None)
+        index += 1 + len(calls)
+    return index
 
 
 def _laid_out(slots: list[Any], groups: list[int], in_flight: _Group | None) -> tuple[list[Message], int]:
     """(the messages, each group with its results and stubs, the number of stubs); a group in flight gets none."""
+    if not groups:
+        return slots, 0
     body: list[Message] = []
     stubs = done = 0
     for place in groups:
@@ -157,19 +177,17 @@ def _laid_out(slots: list[Any], groups: list[int], in_flight: _Group | None) -> 
     return body + slots[done:], stubs
 
 
-def _is_complete(message: Message, behind: list[Message]) -> bool:
-    """Whether what stands behind an assistant message answers its calls, each in its place, with ids of their own."""
-    calls = message["tool_calls"]
-    ids = set()
+def _is_complete(calls: list[Message], messages: list[Message], index: int) -> bool:
+    """Whether the results from `index` on answer the calls, each in its place, with ids of their own."""
     try:
-        for call, result in zip(calls, behind, strict=True):
-            call_id = call["id"]
+        for place, call in enumerate(calls, index):
+            call_id, result = call["id"], messages[place]
             if call_id != result["tool_call_id"] or result["role"] != "tool" or not isinstance(call_id, str):
                 return False
-            ids.add(call_id)
-    except (TypeError, KeyError, ValueError):  # no call, no result, or not as many
+        ids = {call["id"] for call in calls} if len(calls) != 1 else (call_id,)
+    except (TypeError, KeyError, IndexError):  # no call, no result, or not as many
         return False
-    return len(ids) == len(calls) and "" not in ids and message.get("role") == "assistant"
+    return 0 < len(ids) == len(calls) and "" not in ids
 
 
 def _take_result(message: Message, waiting: dict[str, deque[tuple[_Group, str]]], slots: list[Message | _Group]) -> int:

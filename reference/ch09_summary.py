@@ -7,6 +7,11 @@ A summary that exists already is handed in first, to be updated: items move from
     <previous_summary> ... </previous_summary>   <turns> [user] ...  [assistant] ...  -> read_file {...} </turns>
     Update it ... use exactly these headings ... use at most 400 tokens.
 
+That it has a prompt of its own is a choice. A cheap model can write it, no tool can be called, and nothing in the
+middle can be taken for an order; but none of its tokens is in the provider's cache. The other choice is the same prefix
+as the conversation with the instruction behind it: nearly all of that is cached, but the model in use must write the
+summary, and the request has to fit a window that is full.
+
 A summary can fail in many ways: the call raises, the reply is empty, cut off, too long, an echo of the prompt, or no
 summary at all. Each one is a `SummaryError`, and nothing is lost by it: who asked still has the messages.
 """

@@ -249,7 +249,7 @@ def _prune_near(messages: list[Message], budget: int, prune: Callable[[list[Mess
         start = _align_boundary_backward(messages, max(0, len(messages) - count))
         near = prune(messages[start:])
         if start == 0 or estimate_tokens(near) > budget:
-            return [*messages[:start], *near]
+            return messages[:start] + near
         count *= 4
 
 

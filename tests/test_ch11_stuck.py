@@ -273,3 +273,28 @@ def test_a_failed_summary_stops_the_agent_only_when_the_window_is_full(chapter):
         outcome = agent.run([SYSTEM, {"role": "user", "content": "read"}])
     assert outcome["stop_reason"] == "answer"
     assert {exchange.status for exchange in provider.log} == {200}
+
+
+@pytest.mark.parametrize(
+    ("characters", "calls", "heard"),
+    [
+        (0.9, 20, 1),  # each result fills the window: every compression succeeds, and there is one before each request
+        (0.9, 6, 0),  # not often enough to say anything
+        (0.1, 40, 0),  # compressions far apart are what they are for
+    ],
+)
+def test_compression_before_every_request_is_told_once(chapter, characters, calls, heard):
+    """Each of 108 compressions in a row can succeed and the session still be sick: NousResearch/hermes-agent#117574."""
+    told, count = [], iter(range(calls))
+
+    def answer(body):
+        return reads_for_ever(body) if next(count, None) is not None else {"role": "assistant", "content": "done"}
+
+    def on_event(kind, **data):
+        told.extend([data["count"]] if kind == "frequent" else [])
+
+    with provider_of(8_192, answer) as provider, provider.client() as client:
+        agent = agent_on(chapter, client, lambda path: "word " * int(characters * 8_192 * 4 / 5), on_event=on_event)
+        outcome = agent.run([SYSTEM, {"role": "user", "content": "read"}])
+    assert outcome["stop_reason"] == "answer"
+    assert told == [chapter.FREQUENT] * heard

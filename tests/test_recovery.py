@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import copy
+import os
+import signal
 import threading
+import time
 
 import pytest
 
 from course.provider import rules
 from reference.ch01_agent_loop import to_wire
+from reference.ch02_tools import INTERRUPTED, Tool, ToolAgent, ToolRegistry
 from reference.ch03_sessions import SessionStore
 from reference.ch05_budget import estimate_tokens
 from reference.ch07_boundaries import is_bridge, is_summary
@@ -210,3 +214,39 @@ def test_a_store_has_the_old_list_until_it_has_the_new_one(messages, tmp_path):
         child = store.create(parent, result)
         assert (store.latest(), store.load(child), store.load(parent)) == (child, result, messages)
         assert store.history(child) == messages
+
+
+def interrupt_once(done, count):
+    """Wait for so many results, then press Ctrl-C, as a user does while a tool hangs."""
+    deadline = time.monotonic() + 5
+    while len(done) < count and time.monotonic() < deadline:
+        time.sleep(0.001)
+    time.sleep(0.05)  # until the last of them is taken in
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a signal to a thread")
+@pytest.mark.parametrize("sequential", [False, True])
+def test_an_interrupt_keeps_the_results_that_are_there(provider_with, sequential):
+    done, end = [], threading.Event()
+
+    def quick(name):
+        return Tool(name, "", {}, lambda: done.append(name) or f"real {name}", sequential=sequential)
+
+    registry = ToolRegistry([*map(quick, "abc"), Tool("hangs", "", {}, lambda: end.wait(10))])
+    # One after the other, what comes behind the call that hangs never begins.
+    names = ["a", "b", "c", "hangs"] if sequential else ["a", "b", "hangs", "c"]
+    calls = [call(name, tool=name) | {"function": {"name": name, "arguments": "{}"}} for name in names]
+    reply = {"role": "assistant", "content": None, "tool_calls": calls}
+    user = threading.Thread(target=interrupt_once, args=(done, 3))
+    with provider_with(reply) as provider, provider.client() as client:
+        agent = ToolAgent(client, "m", registry)
+        user.start()
+        with pytest.raises(KeyboardInterrupt):
+            agent.run([{"role": "user", "content": "go"}])
+        end.set()
+        user.join()
+    results = {message["tool_call_id"]: message["content"] for message in agent.messages if message["role"] == "tool"}
+    assert list(results) == names, "one result a call, in the order of the calls"
+    assert [results[name] for name in "abc"] == ["real a", "real b", "real c"]
+    assert results["hangs"] == INTERRUPTED

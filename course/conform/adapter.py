@@ -13,6 +13,8 @@
     task_state                                   a TaskState, rendered behind the system prompt as the agent does
     pending_results, then_append                 in_flight while compressing, then appended
     append_during_summary                        appended to the live list while the summary is made
+    each_pass_then_append                        messages, or a group of so many per cent of the window, after each pass
+    tools, calls, interrupt, hook                one turn of the agent of chapter 2
 
 A session that is stuck ends with the list that `CompressionStuckError` carries: checks of a list look at it.
 """
@@ -27,7 +29,7 @@ from typing import Any
 
 from course.conform.cases import Case
 from course.conform.fake import FakeSummarizer
-from course.conform.generators import run_tools, store_and_load
+from course.conform.generators import group, run_tools, store_and_load
 from reference.ch05_budget import TokenMeter, estimate_tokens, should_compress, threshold_tokens
 from reference.ch08_alignment import SYSTEM_ROLES, sanitize_tool_pairs
 from reference.ch09_summary import summarize_middle, summary_budget
@@ -182,7 +184,16 @@ def _passes(run: Run, live: list[Message]) -> None:
         before, calls = list(live), run.summary_calls
         live, report = make_room(live, run, meter)
         run.passes.append(Pass(before, live, report, run.summary_calls - calls))
+        live = [*live, *appended(settings.get("each_pass_then_append"), len(run.passes), run.plan.window)]
     run.result = [*live, *[message for message in late if isinstance(message, dict)]]
+
+
+def appended(setting: Any, number: int, window: int) -> list[Message]:
+    """What comes behind the list after a pass: the setting's messages, or a group of so many per cent of the window."""
+    share = re.search(r"(\d+)\s*%", setting) if isinstance(setting, str) else None
+    if share:
+        return group(number, "data" * (window * int(share[1]) // 100))
+    return list(setting) if isinstance(setting, list) else []
 
 
 def _reported(settings: dict[str, Any]) -> int:

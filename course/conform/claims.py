@@ -42,6 +42,14 @@ def groups_are_whole(run: Run) -> bool:
     return asked == sum(stop - start - 1 for start, stop in spans) == len(contents(run))
 
 
+def results_in_call_order(run: Run) -> bool:
+    """Whether the results of each group stand in the order of its calls."""
+    groups = [run.result[start:stop] for start, stop in tool_groups(run.result)]
+    return all(
+        [call["id"] for call in group[0]["tool_calls"]] == [m["tool_call_id"] for m in group[1:]] for group in groups
+    )
+
+
 def nothing_is_lost(run: Run) -> bool:
     """Whether every text of the source is in the result."""
     return all(text(message) in all_text(run.result) for message in run.source)

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from course.conform.cases import Case
+from course.conform.costs import costs_only_grow, every_call_is_recorded, summary_shares_no_prefix
 from course.conform.fake import FakeSummarizer
-from reference.ch01_agent_loop import to_wire
-from reference.ch02_tools import Tool, ToolAgent, ToolRegistry, run_tool_calls
+from reference.ch02_tools import Tool, ToolAgent, ToolRegistry
 from reference.ch03_sessions import SessionStore
 from reference.ch05_budget import estimate_tokens
 from reference.ch07_boundaries import is_summary
-from reference.ch08_alignment import sanitize_tool_pairs, validate_messages
+from reference.ch08_alignment import sanitize_tool_pairs
 from reference.ch09_summary import summarize_middle, summary_budget
 from reference.ch10_compress import compress
 from reference.ch11_stuck import StuckAwareAgent
-from reference.messages import Message, text_of
+from reference.messages import Message
 
 Findings = Iterator[tuple[str, bool]]
 
+LONGEST_WAIT = 10.0  # seconds that a tool hangs when nobody ends it
 SYSTEM: Message = {"role": "system", "content": "You are a careful coding agent."}
-SKIPPED = {
-    "B038": "interrupting a running batch of tools is no subject of chapters 1 to 12",
-    "B047": "how often a session compresses is told by events; no chapter stops a session for it",
-    "B131": "the record of calls belongs to the timeline, not to compress",
-    "B132": "a matter of documentation: the summary has a prompt of its own, on purpose (chapter 9)",
-    "B134": "costs are counted by the timeline, not by compress",
-}
 
 
 def group(number: int, content: str, tool: str = "read_file") -> list[Message]:
@@ -54,10 +51,12 @@ def summarize(turns: list[Message], previous_summary: str | None) -> str:
     return f"## Goal\nas the user asked\n## Progress\n{len(turns)} turns"
 
 
-def tool_of(name: str, behaviour: str) -> Tool:
-    """A tool that does what the words of a case say: it raises, times out, or returns its last word."""
+def tool_of(name: str, behaviour: str, end: threading.Event) -> Tool:
+    """A tool that does what the words of a case say: it raises, hangs until `end`, or returns a text."""
 
     def run(**_: Any) -> str:
+        if "never returns" in behaviour or "times out" in behaviour:
+            end.wait(LONGEST_WAIT)
         if "raises" in behaviour:
             raise ValueError(behaviour)
         if "times out" in behaviour:
@@ -67,44 +66,51 @@ def tool_of(name: str, behaviour: str) -> Tool:
     return Tool(name, "", {"type": "object"}, run)
 
 
-def run_tools(case: Case, **hooks: Any) -> list[Message]:
-    """The messages of a turn that calls the tools of a case, one call each, by the agent of chapter 2."""
+def run_tools(case: Case) -> list[Message]:
+    """The messages of a turn that calls the tools of a case, one call each, by the agent of chapter 2.
+
+    With the setting `interrupt` a real SIGINT comes after so many milliseconds, as if the user pressed Ctrl-C. With
+    `hook` the agent's listener raises at the end of each call.
+    """
     tools: dict[str, str] = case.settings["tools"]
     names = case.settings.get("calls") or list(tools)
     calls = [
         {"id": f"t{place}", "type": "function", "function": {"name": name, "arguments": "{}"}}
         for place, name in enumerate(names)
     ]
-    registry = ToolRegistry(tool_of(name, words) for name, words in tools.items())
-    agent = ToolAgent(None, "none", registry, **hooks)
-    asked: Message = {"role": "assistant", "content": None, "tool_calls": calls}
-    return [*(case.messages or []), asked, *run_tool_calls(calls, agent.run_call)]
+    end = threading.Event()
+    if not case.settings.get("interrupt"):
+        end.set()  # nobody would end a tool that hangs
+    registry = ToolRegistry(tool_of(name, words, end) for name, words in tools.items())
+    agent = ToolAgent(None, "none", registry, post_tool_call=_listener if case.settings.get("hook") else None)
+    agent.messages = [*(case.messages or []), {"role": "assistant", "content": None, "tool_calls": calls}]
+    try:
+        with interrupted(case.settings.get("interrupt")):
+            agent.remember(agent.act(calls))
+    except KeyboardInterrupt:
+        pass  # what the agent kept of it is the outcome
+    finally:
+        end.set()
+    return agent.messages
 
 
-def one_tool_raises(case: Case) -> Findings:
-    """B037: two results and one error text, in the order of the calls, and a list that goes on."""
-    messages = run_tools(case)
-    texts = [text_of(message["content"]) for message in messages if message["role"] == "tool"]
-    good = texts[:2] == ["ok", "ok"] and texts[2].startswith("error:") and "ValueError" in texts[2]
-    yield "three results in call order: two real, one error text", good
-    yield "the loop goes on", validate_messages(to_wire(messages)) == []
+def _listener(*_: Any) -> None:
+    raise RuntimeError("the listener failed")
 
 
-def first_times_out(case: Case) -> Findings:
-    """B040: the first call fails, the second keeps its result."""
-    texts = [text_of(message["content"]) for message in run_tools(case) if message["role"] == "tool"]
-    yield case.expected[0], len(texts) == 2 and texts[0].startswith("error:") and texts[1] == "ok"
-
-
-def hook_raises(case: Case) -> Findings:
-    """B041: a listener that raises costs no result."""
-
-    def listener(*_: Any) -> None:
-        raise RuntimeError("listener")
-
-    messages = run_tools(case, post_tool_call=listener)
-    yield "result first, hooks afterwards", messages[-1].get("content") == "1"
-    yield "a failing hook does not leave an open call", validate_messages(to_wire(messages)) == []
+@contextmanager
+def interrupted(setting: dict[str, Any] | None) -> Iterator[None]:
+    """A block into whose thread SIGINT comes after `after_ms`; it must be the main thread, as for a real Ctrl-C."""
+    if not setting:
+        yield
+        return
+    main = threading.main_thread().ident or 0
+    timer = threading.Timer(setting.get("after_ms", 50) / 1000, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class ScriptedModel:
@@ -133,12 +139,19 @@ class _Response:
         self.message = reply
 
 
-def run_agent(calls: int, result: str, window: int, **settings: Any) -> tuple[ScriptedModel, list[int]]:
-    """(the model with all requests, the numbers of the requests before which the list was compressed)."""
+def run_agent(
+    calls: int, result: str, window: int, heard: list[str] | None = None, **settings: Any
+) -> tuple[ScriptedModel, list[int]]:
+    """(the model with all requests, the numbers of the requests before which the list was compressed).
+
+    The kinds of all events are appended to `heard`.
+    """
     model, compressed = ScriptedModel(calls), []
     registry = ToolRegistry([Tool("read_file", "", {"type": "object"}, lambda path: result)])
 
     def on_event(kind: str, **data: Any) -> None:
+        if heard is not None:
+            heard.append(kind)
         if kind == "compression" and data["report"].outcome != "unchanged":
             compressed.append(len(model.sent))
 
@@ -274,10 +287,15 @@ def cleared_text_is_found(case: Case) -> Findings:
     yield case.expected[0], "needle" not in str(new) and len(found) == 1 and "4711" in found[0]["snippet"]
 
 
+def frequency(case: Case) -> Findings:
+    """B047: a result of 90 % of the window after each of many compressions, all of which succeed: it is noticed."""
+    passes, window, heard = case.settings["passes"], 8_000, list[str]()
+    model, compressed = run_agent(passes, "x " * int(0.9 * window * 4 / 2), window, heard)
+    yield case.expected[0], len(model.sent) == passes + 1 and len(compressed) >= passes - 1 and "frequent" in heard
+
+
 GENERATORS: dict[str, Callable[[Case], Findings]] = {
-    "B037": one_tool_raises,
-    "B040": first_times_out,
-    "B041": hook_raises,
+    "B047": frequency,
     "B075": checked_inside_the_loop,
     "B109": newest_topic,
     "B117": restore,
@@ -288,6 +306,9 @@ GENERATORS: dict[str, Callable[[Case], Findings]] = {
     "B128": settings_are_kept,
     "B129": cleared_text_is_found,
     "B130": append_only,
+    "B131": every_call_is_recorded,
+    "B132": summary_shares_no_prefix,
+    "B134": costs_only_grow,
 }
 
 

@@ -32,6 +32,7 @@ from course.conform.claims import (
     nothing_is_lost,
     progress_or_end,
     prompts_have,
+    results_in_call_order,
     roles_alternate_without_tools,
     stands_after_summary,
     state_is_sent,
@@ -40,6 +41,7 @@ from course.conform.claims import (
 )
 from course.conform.generators import store_and_load
 from course.conform.ruler import all_text, tokens
+from reference.ch02_tools import INTERRUPTED
 from reference.ch05_budget import PICTURE_TOKENS, estimate_message_tokens, estimate_tokens
 from reference.ch08_alignment import STUB_RESULT, sanitize_tool_pairs
 from reference.ch09_summary import UPDATE
@@ -92,6 +94,19 @@ STATEMENTS: dict[str, Check] = {
     ),
     "kept part is kept": keeps_last_group,
     "ids are opaque: never parsed, never shortened on one side only": lambda run: run.result == run.source,
+    # tools
+    "a, b, c keep their real results after the interrupt": lambda run: contents(run)[:3] == ["ok in 1 ms"] * 3,
+    "d gets an 'interrupted' result": lambda run: contents(run)[3:] == [INTERRUPTED],
+    "order of results = order of calls": results_in_call_order,
+    "three results in call order: two real, one error text": lambda run: (
+        results_in_call_order(run) and contents(run)[:2] == ["ok", "ok"] and "ValueError" in contents(run)[2]
+    ),
+    "the loop goes on": is_valid,
+    "the first call may be the one that is cancelled, timed out or never started; the second result survives": lambda run: (
+        contents(run)[0].startswith("error:") and contents(run)[1:] == ["ok"]
+    ),
+    "result first, hooks afterwards": lambda run: contents(run) == ["1"],
+    "a failing hook does not leave an open call": groups_are_whole,
     # the user's words
     "the last user message is always in the result, word for word": keeps_last_user,
     "the newest user message stays alone and word for word": keeps_last_user,

@@ -23,16 +23,16 @@ KEPT, RECOVERY = "tests/test_guards.py", "tests/test_recovery.py"
 # fmt: off
 MUTANTS = [
     # chapter 5: what is counted
-    Mutant("ch05_budget", "PICTURE_TOKENS * pictures", "0 * pictures", "a picture is counted", CH05),
-    Mutant("ch05_budget", "characters += _call_length(call)", "characters += 0", "the arguments of calls are counted", CH05),
-    Mutant("ch05_budget", "return MESSAGE_TOKENS + ", "return ", "role and separators are counted", CH05),
+    Mutant("ch05_budget", "PICTURE_TOKENS * picture_count", "0 * picture_count", "a picture is counted", CH05),
+    Mutant("ch05_budget", "characters += calls_length(calls)", "characters += 0", "the arguments of calls are counted", CH05),
+    Mutant("ch05_budget", 'message.get("tool_calls"), MESSAGE_TOKENS, 0', 'message.get("tool_calls"), 0, 0', "role and separators are counted", CH05),
     Mutant("ch05_budget", " + schemas // CHARS_PER_TOKEN", "", "tool schemas are counted", CH05),
     Mutant("ch05_budget", "math.ceil(round(threshold * context_length, 6))", "int(threshold * context_length)", "the threshold is rounded up", CH05),
     Mutant("ch05_budget", "round(threshold * context_length, 6)", "threshold * context_length", "binary fractions do not move the threshold", CH05),
     Mutant("ch05_budget", "prompt_tokens >= threshold_tokens", "prompt_tokens > threshold_tokens", "reaching the threshold is enough", CH05),
     Mutant("ch05_budget", "if prompt_tokens > 0 and estimate > 0", "if estimate > 0", "a report of nothing says nothing", CH05),
     Mutant("ch05_budget", "characters += unbroken_surcharge(text_of(content))", "pass", "base64 in a text is weighed", KEPT),
-    Mutant("ch05_budget", "length + unbroken_surcharge(arguments)", "length", "base64 in arguments is weighed", KEPT),
+    Mutant("ch05_budget", "characters += unbroken_surcharge(arguments)", "pass", "base64 in arguments is weighed", KEPT),
     Mutant("ch05_budget", " and len(set(block)) > 6", "", "one letter over and over is no base64", KEPT),
     # chapter 6: what is cleared
     Mutant("ch06_prune", "results[: max(0, len(results) - keep_recent)]", "results[:-keep_recent]", "keep_recent=0 keeps none", CH06),
@@ -62,7 +62,7 @@ MUTANTS = [
     Mutant("ch08_alignment", "waiting.update({key: deque() for key in keys})", "[waiting.setdefault(key, deque()) for key in keys]", "a later call with the same id closes the earlier one", KEPT),
     Mutant("ch08_alignment", 'waiting.pop(call["id"], None)', "pass", "a whole group closes earlier calls with its ids", KEPT),
     Mutant("ch08_alignment", "if not isinstance(call_id, str) or not call_id or call_id in seen:", "if not isinstance(call_id, str) or not call_id:", "ids are unique in a message", CH08),
-    Mutant("ch08_alignment", "return len(ids) == len(calls) and ", "return ", "a group with one id twice is no whole group", CH08),
+    Mutant("ch08_alignment", "return 0 < len(ids) == len(calls) and ", "return ", "a group with one id twice is no whole group", CH08),
     Mutant("ch08_alignment", 'if call_id != result["tool_call_id"] or ', "if ", "a result stands with its own call", KEPT),
     Mutant("ch08_alignment", "cleaned = [clean_message(message) for message in paired]", "cleaned = paired", "texts and arguments are mended", CH08),
     Mutant("ch08_alignment", '{key: message[key] for key in message if key != "tool_calls"} if broken else message', "message", "an empty list of calls is taken away", KEPT),
@@ -117,6 +117,8 @@ MUTANTS = [
     Mutant("ch11_stuck", "min(token_budget, max(0, limit - rest - 1))", "token_budget", "the last resort gets the list below the limit", KEPT),
     Mutant("ch11_stuck", "max(1, min(CHARS_PER_TOKEN, len(text) // max(1, tokens)))", "CHARS_PER_TOKEN", "base64 is clipped by what it costs", KEPT),
     Mutant("ch11_stuck", 'found = largest(messages) if messages else ""', 'found = ""', "the error says what fills the window", KEPT),
+    Mutant("ch11_stuck", "if self.due_in_a_row == FREQUENT:", "if False:", "compression before every request is told", CH11),
+    Mutant("ch11_stuck", "self.due_in_a_row + 1 if due else 0", "self.due_in_a_row + due", "compressions far apart are not told", CH11),
     # chapter 12: what is never compressed
     Mutant("ch12_task_state", '        if not self.goal and not self.todos:\n            return ""\n', "", "nothing recorded costs nothing", CH12),
     Mutant("ch12_task_state", "if len(taken) < sum(", "if False and len(taken) < sum(", "an id stands once in the list", CH12),

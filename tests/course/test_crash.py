@@ -1,4 +1,7 @@
-"""A real process is killed at each event of a turn; then the store is whole, and the work can go on."""
+"""A real process is killed at each event of a turn, and at each step of the transaction in which a child session begins.
+
+Then the store is whole, with the old or the new state and never a mixture, and the work can go on.
+"""
 
 from __future__ import annotations
 
@@ -109,6 +112,82 @@ def test_a_finished_session_can_be_resumed_and_does_nothing_twice(tmp_path):
     assert run.returncode == 0, run.stdout + run.stderr
     assert "40 right, 0 wrong, 0 missing, 0 doubled" in run.stdout
     assert number("model calls of the agent", run.stdout) == 1
+
+
+# Begins a child session, and dies on the way: at an SQL statement, or where a file grows beyond a number of bytes.
+CHILD = """
+import json, os, resource, signal, sys
+from reference.ch03_sessions import SessionStore
+
+path, how, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
+store = SessionStore(path)
+parent = store.latest()
+carried = json.loads(sys.argv[4])
+count = 0
+
+def trace(statement):
+    global count
+    count += 1
+    if count == number:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if how == "statement":
+    store._file._connection.set_trace_callback(trace)
+if how == "bytes":
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (number, number))
+store.create(parent, carried, {"todo": "new"})
+print(count, os.path.getsize(path + "-wal"), flush=True)
+"""
+OLD = [{"role": "user", "content": f"message {number} " + "text " * 600} for number in range(6)]
+CARRIED = [OLD[0], {"role": "assistant", "content": "a summary " * 200}, OLD[5]]
+
+
+def begin_child(folder, how, number):
+    """(exit code, (statements, bytes of the log)) of a process that begins a child of the newest session there."""
+    command = [sys.executable, "-c", CHILD, str(folder / "sessions.db"), how, str(number), json.dumps(CARRIED)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert run.returncode <= 0, run.stderr
+    return run.returncode, tuple(map(int, run.stdout.split()))
+
+
+def parent_in(folder):
+    """The id of a session with an open turn and a state, in a new store of a folder."""
+    folder.mkdir()
+    with SessionStore(folder / "sessions.db") as store:
+        return store.create(None, OLD, {"todo": "old"}, turn="open")
+
+
+def stands(folder):
+    """What the store of a folder holds as its newest session: (the lineage's length, list, history, state, open turns)."""
+    with SessionStore(folder / "sessions.db") as store:
+        line = store.lineage(store.latest())
+        assert store.problems == []
+        unfinished = [store.is_unfinished(session) for session in line]
+        return len(line), store.load(line[-1]), store.history(line[-1]), store.state(line[-1]), unfinished
+
+
+BEFORE = (1, OLD, OLD, {"todo": "old"}, [True])
+AFTER = (2, CARRIED, OLD, {"todo": "new"}, [False, True])
+
+
+@pytest.mark.parametrize("how", ["statement", "bytes"])
+def test_a_kill_inside_the_transaction_that_begins_a_child_leaves_the_old_state(tmp_path, how):
+    """At each SQL statement; and while COMMIT writes its pages, by a limit on the size of the file."""
+    parent_in(tmp_path / "whole")
+    code, (statements, size) = begin_child(tmp_path / "whole", "statement", 0)
+    assert (code, stands(tmp_path / "whole")) == (0, AFTER)
+    steps = range(1, statements + 1) if how == "statement" else [*range(0, size, max(1, size // 12)), size - 1]
+    deadly = signal.SIGKILL if how == "statement" else signal.SIGXFSZ
+    for step in steps:
+        folder = tmp_path / f"{step}"
+        parent_in(folder)
+        assert begin_child(folder, how, step)[0] == -deadly, f"{how} {step}: the process lived on"
+        assert stands(folder) == BEFORE, f"killed at {how} {step}"
+        assert begin_child(folder, "statement", 0)[0] == 0
+        assert stands(folder) == AFTER, f"the work does not go on after a kill at {how} {step}"
+    assert len(steps) >= 8
 
 
 BAD = [

@@ -9,7 +9,7 @@ def run_tool_calls(calls, run_call, *, parallel=True):
     if not parallel or len(calls) < 2:
         return [tool_message(call, run_call(call)) for call in calls]
     finished = []
-    with ThreadPoolExecutor(max_workers=min(MAX_WORKERS, len(calls))) as pool:
+    with ToolThreads(max_workers=min(MAX_WORKERS, len(calls))) as pool:
         for call in calls:
             pool.submit(run_call, call).add_done_callback(lambda done, call=call: finished.append(tool_message(call, done.result())))
     return finished

@@ -9,6 +9,6 @@ def run_tool_calls(calls, run_call, *, parallel=True):
     if not parallel or len(calls) < 2:
         results = {call["id"]: run_call(call) for call in calls}
     else:
-        with ThreadPoolExecutor(max_workers=min(MAX_WORKERS, len(calls))) as pool:
+        with ToolThreads(max_workers=min(MAX_WORKERS, len(calls))) as pool:
             results = dict(zip([call["id"] for call in calls], pool.map(run_call, calls), strict=True))
     return [tool_message(call, results[call["id"]]) for call in calls]
