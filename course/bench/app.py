@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from course.bench.histories import read_transcripts
+from course.bench.histories import MIN_RECORDED, read_transcripts
 from course.bench.judge import BAD, judged, share
 from course.bench.peers import NAMES, Subject, find_subjects, run_job
 
 Print = Callable[[str], None]
+Run = Callable[..., Any]
 
 SIZES = (100, 1_000, 10_000, 100_000)
 MANY = 100  # small histories of a shape, to see how often a result is bad
@@ -53,16 +54,25 @@ def bench(
     save: Path | None = None,
     many: int = MANY,
     out: Print = print,
+    run: Run = run_job,
 ) -> int:
-    """The exit code of `course bench compress`: 1 when a result of ours is bad, 2 for sizes that are none, else 0."""
+    """The exit code of `course bench compress`: 1 when a result of ours is bad, 2 for sizes that are none, else 0.
+
+    `run(subject, **job)` makes one measurement, in a process of its own unless another way is given.
+    """
     if not sizes or min(sizes) < 4:
         out("A size is a number of messages, at least 4.")
         return 2
-    subjects, missing = find_subjects(peers)
+    # Absolute, since a measurement runs in a folder of its own; not resolved, since an environment's python is a link.
+    subjects, missing = find_subjects(peers.absolute() if peers else None)
+    traces = traces.absolute() if traces else None
+    has_recorded = bool(read_transcripts(traces))
+    if traces and not has_recorded:
+        missing.append(f"The recorded shape is left out: no transcript of {MIN_RECORDED} messages or more in {traces}.")
     for sentence in missing:
         out(sentence)
-    shapes = ["turns", "one turn", *(["recorded"] if traces and read_transcripts(traces) else [])]
-    rows = [_row(subject, shape, sorted(sizes), traces, many, out) for shape in shapes for subject in subjects]
+    shapes = ["turns", "one turn", *(["recorded"] if has_recorded else [])]
+    rows = [_row(subject, shape, sorted(sizes), traces, many, out, run) for shape in shapes for subject in subjects]
     for line in table(rows):
         out(line)
     if save:
@@ -75,7 +85,9 @@ def bench(
     return int(any(row.subject == "ours" and any(row.shares.get(what) for what in BAD) for row in rows))
 
 
-def _row(subject: Subject, shape: str, sizes: Sequence[int], traces: Path | None, many: int, out: Print) -> Row:
+def _row(
+    subject: Subject, shape: str, sizes: Sequence[int], traces: Path | None, many: int, out: Print, run: Run
+) -> Row:
     """The measurements of a subject on one shape."""
     row, last = Row(subject.name, shape), 0.0
     where = {"shape": shape, "traces": str(traces)}
@@ -83,7 +95,7 @@ def _row(subject: Subject, shape: str, sizes: Sequence[int], traces: Path | None
         if last * 10 > TOO_LONG:
             row.cells[size] = {"error": f"left out: it would take more than {TOO_LONG:.0f} s"}
             continue
-        cell = run_job(subject, size=size, **where)
+        cell = run(subject, size=size, **where)
         if "seconds" in cell:
             last = cell["seconds"]
             cell["verdict"] = judged(cell)
@@ -91,7 +103,7 @@ def _row(subject: Subject, shape: str, sizes: Sequence[int], traces: Path | None
         row.cells[size] = cell
         out(f"measured: {NAMES[subject.name]}, {shape}, {size:,} messages")
     if subject.name != "floor":
-        found = run_job(subject, many=many, **where)
+        found = run(subject, many=many, **where)
         results = found if isinstance(found, list) else [found]
         row.shares = {what: share(results, what) for what in BAD}
     return row

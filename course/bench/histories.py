@@ -90,11 +90,20 @@ def stitched(transcripts: Iterable[list[Message]], size: int) -> list[Message]:
 def read_transcripts(folder: Path | None) -> list[list[Message]]:
     """The recorded transcripts of a folder with at least 20 messages, in the order of their names.
 
-    In a shorter one there is mostly nothing but what must stay.
+    In a shorter one there is mostly nothing but what must stay. A file that holds no transcript is passed over.
     """
-    files = sorted(folder.glob("*.json")) if folder else []
-    found = [json.loads(path.read_text(encoding="utf-8"))["messages"] for path in files]
+    found = [_messages_in(path) for path in sorted(folder.glob("*.json"))] if folder else []
     return [messages for messages in found if len(messages) >= MIN_RECORDED]
+
+
+def _messages_in(path: Path) -> list[Message]:
+    """The messages of a transcript file, [] where there are none."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return []
+    messages = data.get("messages") if isinstance(data, dict) else data
+    return messages if isinstance(messages, list) and all(isinstance(one, dict) for one in messages) else []
 
 
 def plain(content: Any) -> str:

@@ -11,6 +11,7 @@ from course.bench.peers import NAMES
 if TYPE_CHECKING:
     from course.bench.app import Row
 
+MARKS = dict(zip(NAMES, "vosD^", strict=True))  # told apart without colour too
 PANELS = (("seconds", "time, seconds"), ("peak_mb", "peak memory, MB"))
 
 
@@ -28,8 +29,8 @@ def draw(rows: Sequence[Row], path: Path) -> None:
             for row in rows:
                 points = [(size, cell[key]) for size, cell in row.cells.items() if cell.get(key) and row.shape == shape]
                 if points:
-                    panel.plot(*zip(*points, strict=True), marker="o", label=NAMES[row.subject])
+                    panel.plot(*zip(*points, strict=True), marker=MARKS[row.subject], label=NAMES[row.subject])
             panel.set(xscale="log", yscale="log", xlabel="messages", ylabel=label, title=shape)
             panel.grid(alpha=0.3)
-    grid[0][0].legend(fontsize="small")
+    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     figure.savefig(path)

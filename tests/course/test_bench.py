@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from course.bench import app, peers, subject_ours, worker
+from course.bench import peers, subject_ours, worker
 from course.bench.app import Row, bench, growth, table
 from course.bench.histories import characters, generate, plain, read_transcripts, stitched, tokens
 from course.bench.judge import judged, share
@@ -103,25 +103,55 @@ def test_ours_is_always_smaller_and_valid(several_turns):
         assert found["after"] < found["before"]
 
 
-def test_a_small_bench_from_end_to_end(tmp_path, conversation):
-    (tmp_path / "traces").mkdir()
+def test_a_small_bench_from_end_to_end(tmp_path, conversation, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # paths are given as a user gives them: from where the command is typed
+    Path("traces").mkdir()
+    Path("traces", "broken.json").write_text('{"messages": [')
+    Path("traces", "other.json").write_text('{"messages": "hello"}')
     transcript = {"messages": conversation(results=["data " * 50] * 30)}
-    (tmp_path / "traces" / "a.json").write_text(json.dumps(transcript))
+    Path("traces", "a.json").write_text(json.dumps(transcript))
     said: list[str] = []
-    plot, save = tmp_path / "bench.svg", tmp_path / "bench.json"
-    code = bench(sizes=[50], traces=tmp_path / "traces", plot=plot, save=save, many=5, out=said.append)
+    plot, save = Path("bench.svg"), Path("bench.json")
+    code = bench(sizes=[50], traces=Path("traces"), plot=plot, save=save, many=5, out=said.append)
     text = "\n".join(said)
     assert code == 0, text
     assert "LangChain SummarizationMiddleware is left out: without --peers" in text
     for shape in ("turns", "one turn", "recorded"):
         assert f"Shape: {shape}" in text
     assert text.count("0% invalid, 0% empty, 0% unchanged, 0% error") == 3
-    assert "good" in text
+    assert text.count(" good") == 3
     assert plot.read_text().count("<svg") == 1
     assert {row["subject"] for row in json.loads(save.read_text())} == {"floor", "ours"}
 
 
-def test_a_bad_result_of_ours_is_an_exit_code(monkeypatch):
+def test_a_folder_without_transcripts_is_a_sentence(tmp_path):
+    said: list[str] = []
+    bench(sizes=[10], traces=tmp_path, out=said.append, run=lambda subject, **job: {"error": "not measured"})
+    assert f"The recorded shape is left out: no transcript of 20 messages or more in {tmp_path}." in said
+
+
+def test_a_peer_is_found_by_a_relative_path(tmp_path, monkeypatch):
+    module = tmp_path / "lib" / "agent"
+    module.mkdir(parents=True)
+    (module / "context_compressor.py").touch()
+    python = tmp_path / "peers" / "hermes" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    # It is run as: python -I -c CODE agent agent/context_compressor
+    path = f"import sys; sys.path.append('{module.parent}')"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{path}\n$3" "$4" "$5"\n')
+    python.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    used = []
+    bench(
+        Path("peers"),
+        [10],
+        out=lambda line: None,
+        run=lambda subject, **job: used.append(subject.python) or {"error": "not measured"},
+    )
+    assert used[-1] == str(python)
+
+
+def test_a_bad_result_of_ours_is_an_exit_code():
     found = {
         "seconds": 1.0,
         "peak_mb": 1.0,
@@ -131,9 +161,8 @@ def test_a_bad_result_of_ours_is_an_exit_code(monkeypatch):
         "unchanged": False,
         "result": [USER, USER],
     }
-    monkeypatch.setattr(app, "run_job", lambda subject, **job: [dict(found)] if "many" in job else dict(found))
     said: list[str] = []
-    assert bench(sizes=[10], out=said.append) == 1
+    assert bench(sizes=[10], out=said.append, run=lambda subject, **job: dict(found)) == 1
     assert "100% invalid" in "\n".join(said)
 
 
@@ -144,7 +173,7 @@ def test_sizes_that_are_none_are_a_sentence():
     assert said == ["A size is a number of messages, at least 4."] * 2
 
 
-def test_what_would_take_too_long_is_left_out(monkeypatch):
+def test_what_would_take_too_long_is_left_out():
     cell = {
         "seconds": 7.0,
         "peak_mb": 1.0,
@@ -154,9 +183,8 @@ def test_what_would_take_too_long_is_left_out(monkeypatch):
         "unchanged": False,
         "result": [USER],
     }
-    monkeypatch.setattr(app, "run_job", lambda subject, **job: [] if "many" in job else dict(cell))
     said: list[str] = []
-    bench(sizes=[10, 100], out=said.append)
+    bench(sizes=[10, 100], out=said.append, run=lambda subject, **job: [] if "many" in job else dict(cell))
     assert "left out: it would take more than 60 s" in "\n".join(said)
 
 
