@@ -60,7 +60,7 @@ def run_demo(settings: DemoSettings, console: Console, view: View, endpoint: End
         scenario = make_scenario(settings.survey.scenario, workspace, models.context_length, settings.survey.seed)
         recorder = Recorder(view, provider)
         with _store(settings) as store:
-            session = {"store": store, "session_id": _session_to_resume(store, settings)}
+            session: Any = {"store": store, "session_id": _session_to_resume(store, settings)}
             agent = make_agent(client, models, workspace, settings.survey, scenario, recorder, **session)
             check_window(agent, scenario)
             _start_report(settings)

@@ -23,14 +23,11 @@ from course.checker.check import check_project
 from course.checker.notebook import mine
 from course.checker.project import find_project
 from course.checker.verdict import DONE, NOT_STARTED
-from course.lab import record, survey_agent, workplace
+from course.lab import survey
 from course.plots.figure import STYLE, Picture, new_picture
 from course.provider import Exchange, Model, Provider
-from course.results import result_of
-from course.survey import Models
 from course.timeline import Timeline
 from reference.ch01_agent_loop import to_wire
-from reference.ch05_budget import estimate_tokens
 from reference.messages import Message
 
 LINES = [("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"), ("-", "x")]
@@ -58,14 +55,7 @@ def survey_by_mine(chapter: str, without: Collection[str] | str = (), **settings
     if sentence := unsolved(chapter):
         print(sentence)
         return None
-    off, module = {without} if isinstance(without, str) else set(without), mine(chapter)
-    with workplace(without=off, **settings) as place:
-        agent = survey_agent(place, off, own_names(module))
-        if hasattr(module, "summarize_middle"):
-            agent._summarize = summarizer_of(module, place.client, place.models)
-        timeline = record(agent, place.opening, place.provider, place.settings.threshold, off)
-        timeline.last("end")["result"] = result_of(timeline, place.workspace, place.scenario)
-    return timeline
+    return survey(without, using=own_names(mine(chapter)), **settings)
 
 
 def own_names(module: ModuleType) -> dict[str, Any]:
@@ -77,17 +67,6 @@ def own_names(module: ModuleType) -> dict[str, Any]:
 def _is_own(name: str, value: Any, module: ModuleType) -> bool:
     """Whether a module defines a name itself: a function, a class, or a constant."""
     return name.isupper() or getattr(value, "__module__", None) == module.__name__
-
-
-def summarizer_of(module: ModuleType, client: Any, models: Models) -> Any:
-    """summarize(turns, previous_summary) by a module like chapter 9 and the simulated summariser."""
-
-    def summarize(turns: list[Message], previous_summary: str | None) -> str:
-        budget = module.summary_budget(estimate_tokens(turns), models.context_length)
-        settings = {"max_tokens": budget, "context_length": models.summarizer_context_length}
-        return module.summarize_middle(turns, client, models.summarizer, previous_summary, **settings)
-
-    return summarize
 
 
 # A strict provider

@@ -17,7 +17,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,7 +32,7 @@ from course.provider import Model, Provider
 from course.recorder import Recorder
 from course.results import is_complete, result_of
 from course.scenarios import Scenario, make_scenario
-from course.survey import Models, SurveySettings, changing, make_registry, make_summarize, make_workspace
+from course.survey import Models, SurveySettings, make_agent, make_registry, make_workspace
 from course.timeline import Timeline
 from course.workspace import Workspace
 from reference.ch01_agent_loop import to_wire
@@ -128,26 +128,17 @@ def survey(
 
 def survey_agent(place: Workplace, off: Collection[str] = (), using: Mapping[str, Any] | None = None) -> Any:
     """The agent of a survey: that of chapter 12, or 11 without the task state, or 4 without compression."""
-    settings = place.settings
+    limit = place.settings.max_iterations or 2 * len(place.workspace.text_files()) + 30
+    without = {"task-state"} if "middle" in off or "task-state" in off else set()
+    settings = replace(place.settings, without=place.settings.without | without, max_iterations=limit)
     chapters = weakened_chapters(settings.without, settings.summary_role)
     cut = chapters["ch10_compress"].Cut
     middle = {"find_cut": lambda messages, *_: cut(len(messages), len(messages), ())}
     _put(chapters, (middle if "middle" in off else {}) | dict(using or {}))
-    limit = settings.max_iterations or 2 * len(place.workspace.text_files()) + 30
-    common = (place.client, place.models.agent, place.registry)
     if "compression" in off:
-        return chapters["ch04_prompts"].PromptAgent(*common, max_iterations=limit)
-    task_state = "task-state" not in off and "middle" not in off
-    kind = chapters["ch12_task_state"].TaskAgent if task_state else chapters["ch11_stuck"].StuckAwareAgent
-    if place.scenario.change:
-        kind = changing(kind, place.scenario.change)
-    return kind(
-        *common,
-        context_length=place.models.context_length,
-        summarize=make_summarize(place.client, place.models, settings),
-        threshold=settings.threshold,
-        max_iterations=limit,
-    )
+        agent = chapters["ch04_prompts"].PromptAgent
+        return agent(place.client, place.models.agent, place.registry, max_iterations=limit)
+    return make_agent(place.client, place.models, place.workspace, settings, place.scenario, chapters=chapters)
 
 
 def _put(chapters: Mapping[str, ModuleType], functions: Mapping[str, Any]) -> None:

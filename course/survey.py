@@ -92,10 +92,9 @@ def make_registry(workspace: Workspace, tools: ModuleType = ch02_tools) -> Any:
 
 
 def make_summarize(
-    client: Any, models: Models, settings: SurveySettings, chapters: Mapping[str, ModuleType] | None = None
+    client: Any, models: Models, settings: SurveySettings, chapters: Mapping[str, ModuleType]
 ) -> Callable[..., str]:
     """The function that summarises the middle; with the guard `summary` off it drops the middle instead."""
-    chapters = chapters or _chapters(settings)
     summary, estimate = chapters["ch09_summary"], chapters["ch05_budget"].estimate_tokens
 
     def summarize(turns: list[Message], previous_summary: str | None) -> str:
@@ -117,14 +116,16 @@ def make_agent(
     workspace: Workspace,
     settings: SurveySettings,
     scenario: Scenario,
-    on_event: Callable[..., None],
+    on_event: Callable[..., None] | None = None,
+    chapters: Mapping[str, ModuleType] | None = None,
     **session: Any,
 ) -> Any:
     """The agent of chapter 12, or that of chapter 11 where the task state is off, with the guards of the settings.
 
-    `session` may give a `store` and a `session_id`.
+    `chapters` are the modules to take it from, in place of those that the settings name. `session` may give a `store`
+    and a `session_id`.
     """
-    chapters = _chapters(settings)
+    chapters = chapters or _chapters(settings)
     has_state = "task-state" not in settings.without
     agent_class = chapters["ch12_task_state"].TaskAgent if has_state else chapters["ch11_stuck"].StuckAwareAgent
     if scenario.change:

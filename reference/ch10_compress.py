@@ -114,12 +114,15 @@ def bridge_roles(messages: Iterable[Message]) -> list[Message]:
     # END EXERCISE 10.1
 
 
-def find_cut(messages: Sequence[Message], protect_first: int = 3, tail_token_budget: int = 20_000) -> Cut:
+def find_cut(
+    messages: Sequence[Message], protect_first: int = 3, tail_token_budget: int = 20_000, limit: int | None = None
+) -> Cut:
     """The cut of a repaired list: whole groups on both sides, no anchor in the head, no old summary in the tail.
 
     The head is the first `protect_first` messages the first time; once a summary is there only the system prompt, or
     the same head would survive for ever. A head bigger than the tail's budget is given up too. It never ends with an
-    assistant's text, which the summary would follow. The tail holds at least the group that the model has not seen.
+    assistant's text, which the summary would follow. The tail holds at least the group that the model has not seen; its
+    budget is at most half of what system prompt and anchors leave of `limit`, since the summary needs room too.
 
     `find_boundaries` counts the tail's tokens, `_align_boundary_backward` moves its cut to a group's assistant, and
     `_unseen_group` tells where the tail begins at the latest.
@@ -129,9 +132,13 @@ def find_cut(messages: Sequence[Message], protect_first: int = 3, tail_token_bud
     """
     system = int(bool(messages) and messages[0].get("role") in SYSTEM_ROLES)
     lines = find_lines(messages)
-    generated = [index for index in lines if is_generated(messages[index])]
+    said = [messages[index] for index in lines]
+    generated = [index for index, message in zip(lines, said, strict=True) if is_generated(message)]
     summaries = [index for index in generated if is_summary(messages[index])]
-    anchors = [lines[position] for position in find_anchors([messages[index] for index in lines])]
+    anchors = [lines[position] for position in find_anchors(said)]
+    if limit is not None:
+        room = limit - estimate_tokens([*messages[:system], *(messages[index] for index in anchors)])
+        tail_token_budget = min(tail_token_budget, max(0, room) // 2)
     head_end = system if summaries else max(system, protect_first)
     head_end = min([_align_to_assistant_boundary(messages, min(head_end, len(messages))), *anchors])
     while head_end > system and messages[head_end - 1].get("role") == "assistant":
@@ -207,7 +214,7 @@ def compress(
         if report.after < enough:
             return pruned, replace(report, reason="below the limit without a summary")
     near = _prune_near(paired, tail_token_budget, prune)
-    cut = find_cut(near, protect_first, tail_token_budget)
+    cut = find_cut(near, protect_first, tail_token_budget, limit)
     try:
         summary, turns = _summary(paired, sizes, cut, summarize)
         kept = prune([*near[: cut.head_end], summary, *(near[i] for i in cut.anchors), *near[cut.tail_start :]])

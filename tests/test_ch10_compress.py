@@ -124,6 +124,29 @@ def test_where_the_list_is_cut(chapter, kinds, budget, cut):
     assert set(got.generated) == made, "every line that was generated, in the whole list"
 
 
+@pytest.mark.parametrize(
+    ("limit", "tail_start"),
+    [
+        (None, 6),  # two groups of 510 tokens are within the budget of 1,200
+        (9_000, 6),
+        (2_100, 6),  # half of what prompt and request leave is more than two groups
+        (1_900, 8),  # and here less: the other half is the summary's
+        (100, 8),  # the last group stays in any case
+    ],
+)
+def test_the_tail_leaves_room_for_a_summary(chapter, limit, tail_start):
+    assert chapter.find_cut(list_of("s u ct ct ct ct"), 1, 1_200, limit).tail_start == tail_start
+
+
+def test_a_big_system_prompt_leaves_room_for_a_smaller_tail(chapter, conversation):
+    messages = [says("rule " * 1_370) | {"role": "system"}, *conversation(results=["data " * 60] * 12)[1:]]
+    limit = 2_048
+    assert 0.83 * limit < estimate_tokens(messages[:2]) < 0.86 * limit
+    result, report = chapter.compress(messages, summarize, limit=limit, tail_token_budget=limit // 5, min_chars=400)
+    assert report.outcome == "compressed"
+    assert estimate_tokens(result) < limit
+
+
 @pytest.mark.exercise("10.3")
 @pytest.mark.parametrize(
     ("kinds", "keep_recent", "kept"),

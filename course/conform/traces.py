@@ -21,7 +21,6 @@ from reference.messages import SYSTEM_ROLES, Message
 WINDOWS = (4_096, 8_192, 16_384, 32_768, 65_536, 131_072)
 THRESHOLDS = (0.3, 0.5, 0.7, 0.85)
 TAIL_SHARE = 5  # the tail is a fifth of the limit
-ROOM = 0.75  # of the limit: what must stay, if it is no more, leaves room to work
 GAVE_UP_AT_MOST = 0.05
 COMPRESSED = "compressed"
 
@@ -162,7 +161,7 @@ def outcome(done: Compression) -> str:
 
 
 def fits(messages: list[Message], limit: int) -> bool:
-    """Whether what must stay word for word leaves a quarter of the limit for summary and results."""
+    """Whether what must stay word for word, the system prompt and the anchors, is within the limit."""
     system: list[Any] = [message for message in messages[:1] if message.get("role") in SYSTEM_ROLES]
     anchors = [messages[place] for place in find_anchors(messages)]
-    return estimate_tokens([*system, *anchors]) <= limit * ROOM
+    return estimate_tokens([*system, *anchors]) <= limit

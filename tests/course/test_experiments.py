@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from course import experiments
+from course.checker.notebook import mine
 from course.checker.project import find_project
 from course.experiments import bars, curves, exchanges, grid, own_names, survey_by_mine, unsolved
-from course.lab import conversation, numbers, survey
+from course.lab import conversation, numbers, record, survey, survey_agent, workplace
 
 
 @pytest.fixture
@@ -47,20 +47,25 @@ def test_a_solved_chapter_runs_in_the_survey_as_the_reference_does(mine_at):
     assert numbers(survey_by_mine("ch06", files=8)) == numbers(survey(files=8))
 
 
-def test_the_learners_own_file_is_what_runs(mine_at, monkeypatch):
+def test_the_learners_own_file_is_what_runs(mine_at):
     mine_at("ch06", lambda text: text + "\n\ndef placeholder_for(tool, content):\n    return '[MINE] gone'\n")
-    monkeypatch.setattr(experiments, "unsolved", lambda chapter: "")
-    timeline = survey_by_mine("ch06", files=12)
+    timeline = survey(using=own_names(mine("ch06")), files=12)
     assert any("[MINE] gone" in str(message.get("content")) for message in timeline.messages.values())
 
 
-def test_the_summary_of_the_learner_is_what_is_asked_for(mine_at, monkeypatch):
+def test_the_summary_of_the_learner_is_what_is_asked_for(mine_at):
     mine_at("ch09", lambda text: text.replace('OPENING = "Below', 'OPENING = "MINE. Below'))
-    monkeypatch.setattr(experiments, "unsolved", lambda chapter: "")
-    module = experiments.mine("ch09")
+    module = mine("ch09")
     assert {"summarize_middle", "OPENING", "SummaryError"} <= own_names(module).keys()
     assert "clip" not in own_names(module), "what a chapter imports is not its own"
-    assert numbers(survey_by_mine("ch09", files=12))["summaries"] > 0
+    with workplace(12) as place:
+        agent = survey_agent(place, using=own_names(module))
+        record(agent, place.opening, place.provider)
+        asked = [
+            exchange.body["messages"][0]["content"] for exchange in place.provider.log if "summar" in exchange.model
+        ]
+    assert asked
+    assert all(text.startswith("MINE. Below") for text in asked)
 
 
 def test_requests_in_a_row_meet_one_cache():
