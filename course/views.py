@@ -90,7 +90,7 @@ class LivePicture:
         self.frame.advance(timeline, event)
         if event.kind == "refused":
             self._refusals.append(refusal_panel(timeline, event))
-        if event.kind not in ("request", "response", "compression", "refused", "stuck", "user", "end"):
+        if event.kind not in ("request", "response", "compression", "refused", "frequent", "stuck", "user", "end"):
             return
         waits = self._step and event.kind not in ("request", "end")
         if waits:
