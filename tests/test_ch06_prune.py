@@ -120,3 +120,17 @@ def test_other_keys_of_a_cleared_result_stay(chapter, conversation):
     messages = conversation(results=[LONG])
     messages[3]["_took"] = 3
     assert chapter.prune_old_tool_results(messages, keep_recent=0)[3]["_took"] == 3
+
+
+@pytest.mark.parametrize("odd", [{"function": "read_file"}, {"function": None}, "read_file", None, {}])
+def test_a_call_without_a_proper_function_leaves_the_tool_unnamed(chapter, odd):
+    """Pruning comes after the repair; who prunes a list as it arrived gets a line all the same."""
+    one = odd | {"id": "a"} if isinstance(odd, dict) else odd
+    messages = [
+        {"role": "assistant", "content": None, "tool_calls": [one]},
+        {"role": "tool", "tool_call_id": "a", "content": LONG},
+    ]
+    assert ": tool," in chapter.prune_old_tool_results(messages, keep_recent=0)[1]["content"]
+    assert chapter.prune_old_tool_results([messages[0] | {"tool_calls": "none"}]) == [
+        messages[0] | {"tool_calls": "none"}
+    ]

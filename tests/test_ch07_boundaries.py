@@ -80,3 +80,27 @@ def test_the_anchors(chapter, messages, anchors):
 def test_what_a_summary_is(chapter, message, expected):
     assert chapter.is_summary(message) is expected
     assert not (expected and chapter.is_request(message))
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ({"role": "user", "content": "[generated] Go on."}, True),  # the mark was lost on the wire
+        ({"role": "assistant", "content": "[generated] No reply was recorded."}, True),
+        ({"role": "assistant", "content": "x", "_generated": "bridge"}, True),
+        ({"role": "assistant", "content": "[generated] Go on."}, False),  # the user's line, said by the assistant
+        ({"role": "tool", "content": "[generated] Go on."}, False),
+        # A model that picked the line up and works on: without this message its results would have no call.
+        ({"role": "assistant", "content": "[generated] No reply was recorded.", "tool_calls": [{"id": "c"}]}, False),
+    ],
+)
+def test_what_a_bridge_is(chapter, message, expected):
+    assert chapter.is_bridge(message) is expected
+
+
+def test_only_an_assistant_makes_calls(chapter):
+    """What other programs put beside a user's words does not take them out of the lines that say something."""
+    request = {"role": "user", "content": "please", "tool_calls": [{"id": "c"}]}
+    calls = {"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]}
+    empty = {"role": "assistant", "content": "done", "tool_calls": []}
+    assert chapter.find_lines([request, calls, {"role": "tool", "content": "r"}, empty]) == [0, 3]

@@ -124,6 +124,13 @@ def test_where_the_list_is_cut(chapter, kinds, budget, cut):
     assert set(got.generated) == made, "every line that was generated, in the whole list"
 
 
+def test_calls_under_a_line_like_a_bridge_keep_their_results(chapter, conversation):
+    """Models repeat what they see, also the lines between messages."""
+    messages = conversation(results=["r"] * 3)
+    messages[2] = messages[2] | {"content": BRIDGE_ASSISTANT}
+    assert chapter.bridge_roles(messages) == messages
+
+
 @pytest.mark.parametrize(
     ("limit", "tail_start"),
     [

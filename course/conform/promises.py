@@ -82,7 +82,7 @@ def _same_objects(done: Compression, repaired: list[Message]) -> Iterator[str]:
         originals = {str(_without_content(message)) for message in done.before}
         if any(message["role"] != "tool" or str(_without_content(message)) not in originals for message in changed):
             yield "a message that needed no repair is another object, or lost a key"
-    calls = [call["function"]["arguments"] for message in done.after for call in message.get("tool_calls") or ()]
+    calls = [call["function"]["arguments"] for sent in to_wire(done.after) for call in sent.get("tool_calls") or ()]
     if not all(isinstance(json.loads(arguments), dict) for arguments in calls):
         yield "arguments are no JSON object"
 
