@@ -1,18 +1,14 @@
-"""What the notebooks use: surveys that are recorded, providers with scripted models, small histories, messages as text.
+"""Surveys for notebooks: recorded whatever their end, with guards off or with functions of your own, and compared.
 
-survey(without={"compression"})        a run as a timeline, whatever its end
+survey(without={"compression"})        a run as a timeline
 numbers(timeline)                      what the run came to, as a dict
-chat_with("Hello.")                    a provider whose model `m` says just that
-send(messages)                         what a strict provider answers to these messages, as one line
-conversation(["result", "result"])     a small sound history
-show(messages)                         one line a message
+table({"with": one, "without": two})   runs beside each other
 """
 
 from __future__ import annotations
 
 import atexit
 import itertools
-import json
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -28,25 +24,24 @@ from course.corpus import make_corpus
 from course.endpoint import offline_endpoint
 from course.frame import frame_at
 from course.guards import GUARDS, weakened_chapters
-from course.provider import Model, Provider
+from course.provider import Provider
 from course.recorder import Recorder
 from course.results import is_complete, result_of
 from course.scenarios import Scenario, make_scenario
+from course.strict import refusal_text
 from course.survey import Models, SurveySettings, make_agent, make_registry, make_workspace
 from course.timeline import Timeline
 from course.workspace import Workspace
-from reference.ch01_agent_loop import to_wire
 from reference.ch02_tools import ToolRegistry
 from reference.ch03_sessions import SessionStore
 from reference.ch05_budget import threshold_tokens
-from reference.messages import Message, text_length, text_of
+from reference.messages import Message
 
 # Beside the guards of the demo: no compression at all, and pruning alone.
 LAYERS = {
     "compression": "makes room before the window is full",
     "middle": "summarises the middle: layers 2 and 3",
 }
-LINE = 72
 
 
 @dataclass(frozen=True)
@@ -242,105 +237,9 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-# Providers
-
-
-def provider(**settings: Any) -> Provider:
-    """A strict provider for a `with` block, with the models sim-8k, sim-32k, sim-128k and sim-summarizer."""
-    return Provider(**settings)
-
-
-def chat_with(*replies: Message | str, window: int = 8_192, **settings: Any) -> Provider:
-    """A strict provider, for a `with` block, whose model `m` gives the replies in their order, the last one for ever.
-
-    A reply is a text or an assistant message; `call_tool` makes one that calls tools.
-    """
-    messages = [{"role": "assistant", "content": one} if isinstance(one, str) else one for one in replies]
-    left = itertools.chain(messages[:-1], itertools.repeat(messages[-1]))
-    return Provider([Model("m", window, lambda body: next(left))], **settings)
-
-
-def call_tool(name: str, *arguments: dict[str, Any] | str, text: str | None = None, start: int = 0) -> Message:
-    """An assistant message that calls the tool `name` once for each of `arguments`: a dict, or JSON text as it is."""
-    raw = [one if isinstance(one, str) else json.dumps(one) for one in arguments or ({},)]
-    calls = [_call(f"call_{start + number}", name, one) for number, one in enumerate(raw)]
-    return {"role": "assistant", "content": text, "tool_calls": calls}
-
-
-def _call(call_id: str, name: str, arguments: str) -> Message:
-    """One entry of `tool_calls`."""
-    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
-def send(messages: Sequence[Message], *, tools: Sequence[Message] = (), raw: bool = False, **settings: Any) -> str:
-    """What a strict provider answers to these messages: "200: ..." or "400 rule: the provider's own words".
-
-    Internal keys are stripped as in chapter 1, unless `raw`. `settings` are those of `chat_with`: window, faults, ...
-    """
-    body: dict[str, Any] = {"messages": list(messages) if raw else to_wire(messages)} | (
-        {"tools": tools} if tools else {}
-    )
-    with chat_with("Taken.", **settings) as strict, strict.client() as client:
-        try:
-            reply = client.chat.completions.create(model="m", **body)
-        except openai.APIStatusError as error:
-            return refusal_text(error)
-        except openai.APIConnectionError:
-            return "no answer: the connection was lost"
-        except UnicodeError as error:
-            return f"not sent: {error}"
-    return f"200: taken, {reply.usage.prompt_tokens:,} prompt tokens"
-
-
-def refusal_text(error: openai.APIStatusError) -> str:
-    """A refusal as one line: status, code, and the provider's own words."""
-    body: Any = error.body if isinstance(error.body, dict) else {}
-    return f"{error.status_code} {body.get('code') or ''}: {body.get('message') or error.message}"
-
-
-# Histories
-
-
 def scratch_store(**settings: Any) -> SessionStore:
     """A session store in a scratch folder, with the ids session-1, session-2, ...; gone when Python ends."""
     folder = tempfile.mkdtemp(prefix="course-lab-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     ids = map("session-{}".format, itertools.count(1))
     return SessionStore(Path(folder, "sessions.db"), new_id=lambda: next(ids), **settings)
-
-
-def conversation(
-    results: Sequence[Any], parallel: int = 1, reply: str | None = None, *, request: str = "Read the files."
-) -> list[Message]:
-    """A sound history: a system prompt, a request, a group for each `parallel` results, and a reply if given."""
-    messages: list[Message] = [
-        {"role": "system", "content": "You are a careful agent."},
-        {"role": "user", "content": request},
-    ]
-    for start in range(0, len(results), parallel):
-        batch = results[start : start + parallel]
-        paths = [{"path": f"{start + number}.md"} for number in range(len(batch))]
-        asks = call_tool("read_file", *paths, start=start)
-        messages.append(asks)
-        for call, text in zip(asks["tool_calls"], batch, strict=True):
-            messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
-    if reply:
-        messages.append({"role": "assistant", "content": reply})
-    return messages
-
-
-def show(messages: Sequence[Message], mark: Collection[int] = ()) -> str:
-    """The messages as text, one line each: place, role, what is in it; those in `mark` with a sign in front."""
-    return "\n".join(_line(place, message, place in mark) for place, message in enumerate(messages))
-
-
-def _line(place: int, message: Message, marked: bool) -> str:
-    """One message on one line."""
-    calls = message.get("tool_calls") or ()
-    made = ", ".join(f"{call['function']['name']}({call['function']['arguments']})" for call in calls)
-    text = " ".join(text_of(message.get("content")).split())
-    length = text_length(message.get("content"))
-    if len(text) > LINE:
-        text = f"{text[: LINE - 24]}… ({length:,} characters)"
-    body = " -> ".join(part for part in (text, made) if part)
-    return f"{'>' if marked else ' '} {place:>3} {message.get('role', '?'):<10} {body}".rstrip()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from course.charts import bars, curves, grid
 from course.checker.notebook import mine
 from course.checker.project import find_project
-from course.experiments import bars, curves, exchanges, grid, own_names, survey_by_mine, unsolved
-from course.lab import conversation, numbers, record, survey, survey_agent, workplace
+from course.experiments import own_names, survey_by_mine, unsolved
+from course.lab import numbers, record, survey, survey_agent, workplace
+from course.samples import conversation
+from course.strict import exchanges
 
 
 @pytest.fixture

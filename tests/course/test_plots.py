@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from course import lab
+from course import lab, samples, strict
 from course.plots import compare, message_strip, strips, tokens_over_calls, window_over_calls
 from course.plots.compare import ending
 from course.plots.figure import LOOKS
@@ -85,18 +85,21 @@ def test_a_name_that_is_not_there_is_said(settings, says):
 @pytest.mark.parametrize(
     ("messages", "answer"),
     [
-        ([*lab.conversation(["a", "b"], reply="Done."), {"role": "assistant", "content": "x"}], "400 alternation: "),
-        (lab.conversation(["a", "b"], parallel=2), "200: taken, "),
-        (lab.conversation(["a", "b"], parallel=2)[:-1], "400 missing_result: "),
+        (
+            [*samples.conversation(["a", "b"], reply="Done."), {"role": "assistant", "content": "x"}],
+            "400 alternation: ",
+        ),
+        (samples.conversation(["a", "b"], parallel=2), "200: taken, "),
+        (samples.conversation(["a", "b"], parallel=2)[:-1], "400 missing_result: "),
         ([{"role": "user", "content": "half \ud83d"}], "not sent: "),
     ],
 )
 def test_send_gives_the_providers_answer_as_a_line(messages, answer):
-    assert lab.send(messages).startswith(answer)
+    assert strict.send(messages).startswith(answer)
 
 
 def test_show_gives_one_line_a_message():
-    lines = lab.show(lab.conversation(["x" * 500, "short"]), mark={3}).splitlines()
+    lines = samples.show(samples.conversation(["x" * 500, "short"]), mark={3}).splitlines()
     assert len(lines) == 6
     assert lines[3].startswith(">   3 tool ")
     assert "(500 characters)" in lines[3]
@@ -116,7 +119,7 @@ def test_a_table_has_a_column_for_each_run(bare, whole):
 
 
 def test_pictures_are_1280_wide_and_the_same_twice(bare, whole):
-    history = lab.conversation(["text " * 50] * 4, reply="Done.")
+    history = samples.conversation(["text " * 50] * 4, reply="Done.")
     for make in (
         lambda: window_over_calls(whole),
         lambda: tokens_over_calls(whole),
@@ -134,7 +137,7 @@ def test_pictures_are_1280_wide_and_the_same_twice(bare, whole):
 def test_no_type_is_smaller_than_12_points(bare, whole):
     from matplotlib.text import Text
 
-    history = lab.conversation(["text " * 50] * 30)
+    history = samples.conversation(["text " * 50] * 30)
     for picture in (window_over_calls(bare), compare({"a": bare, "b": whole}), message_strip(history, cut=(2, 9))):
         picture.png()
         assert min(text.get_fontsize() for text in picture.findobj(Text) if text.get_text().strip()) >= 12
@@ -178,7 +181,7 @@ def test_odd_input_is_drawn_all_the_same():
         [],
         [{}],
         [{"role": "tool", "content": None}],
-        lab.conversation([[{"type": "text", "text": "x"}]]),
+        samples.conversation([[{"type": "text", "text": "x"}]]),
     ):
         assert size(message_strip(messages).png())[0] == 1280
     assert size(window_over_calls(Timeline()).png())[0] == 1280
