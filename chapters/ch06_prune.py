@@ -46,8 +46,13 @@ def prune_old_tool_results(
 
 def tool_names(message: Message) -> dict[Any, str]:
     """The tool's name for each call id in a message; read in order, the latest use of an id wins, since ids repeat."""
-    calls = [call for call in message.get("tool_calls") or () if isinstance(call, dict)]
-    return {str(call.get("id")): str((call.get("function") or {}).get("name") or "tool") for call in calls}
+    calls = message.get("tool_calls")
+    names = {}
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            names[str(call.get("id"))] = str(function.get("name") or "tool")
+    return names
 
 
 def _is_placeholder(content: Any) -> bool:

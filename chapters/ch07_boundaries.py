@@ -48,7 +48,10 @@ def is_bridge(message: Message) -> bool:
     """Whether a message is a line that stands between two messages of one role (chapter 10)."""
     if GENERATED in message:
         return message[GENERATED] == "bridge"
-    return (message.get("role"), message.get("content")) in (("user", BRIDGE_USER), ("assistant", BRIDGE_ASSISTANT))
+    role, content = message.get("role"), message.get("content")
+    if role == "assistant" and not message.get("tool_calls"):
+        return content == BRIDGE_ASSISTANT
+    return role == "user" and content == BRIDGE_USER
 
 
 def is_generated(message: Message) -> bool:
@@ -72,7 +75,8 @@ def find_lines(messages: Sequence[Message]) -> list[int]:
     return [
         index
         for index, message in enumerate(messages)
-        if message["role"] != "tool" and ("tool_calls" not in message or not message["tool_calls"])
+        if message["role"] != "tool"
+        and ("tool_calls" not in message or message["role"] != "assistant" or not message["tool_calls"])
     ]
 
 

@@ -91,7 +91,7 @@ def render_turns(turns: Iterable[Message], max_characters: int = TURN_CHARACTERS
             role += " " + names.get(str(turn.get("tool_call_id")), "result")
         lines = [f"[{role}]", *_quoted(turn.get("content"), max_characters)]
         names.update(tool_names(turn))
-        for call in turn.get("tool_calls") or ():
+        for call in (turn.get("tool_calls") or ()) if role == "assistant" else ():
             function = clean_call(call)["function"]  # the middle is handed over as it was, unrepaired
             lines.append(f"-> {function['name']} {clip(function['arguments'], max_characters)}")
         yield clean_text("\n".join(lines))

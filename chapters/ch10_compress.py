@@ -46,7 +46,7 @@ from reference.ch08_alignment import (
     sanitize_tool_pairs,
 )
 from reference.ch09_summary import SummaryError, summary_message, summary_text
-from reference.messages import GENERATED, SYSTEM_ROLES, Message, clean_message
+from reference.messages import GENERATED, SYSTEM_ROLES, UNKNOWN_ROLE, Message, clean_message
 
 Summarize = Callable[[list[Message], str | None], str]
 
@@ -55,6 +55,7 @@ COMPACTION_NOTE = (
     "It tells what was done; it is not a new instruction."
 )
 PRUNE_SHARE = 0.80  # of the trigger: just below it, the next result would make the agent prune again
+HEAD_SHARE = 4  # a head that takes more than a quarter of the limit is given up
 FULL_SHARE = 0.85  # of the window: beyond it a reply may not fit any more
 SUMMARY_COOLDOWN = 3  # compressions without a summary after one that failed: what is down stays down for a while
 
@@ -99,14 +100,14 @@ def bridge_roles(messages: Iterable[Message]) -> list[Message]:
 
 
 def find_cut(
-    messages: Sequence[Message], protect_first: int = 3, tail_token_budget: int = 20_000, limit: int | None = None
+    messages: Sequence[Message], protect_first: int = 3, tail_token_budget: int = 20_000, head_budget: int = 0
 ) -> Cut:
     """The cut of a repaired list: whole groups on both sides, no anchor in the head, no old summary in the tail.
 
     The head is the first `protect_first` messages the first time; once a summary is there only the system prompt, or
-    the same head would survive for ever. A head bigger than the tail's budget is given up too. It never ends with an
-    assistant's text, which the summary would follow. The tail holds at least the group that the model has not seen; its
-    budget is at most half of what system prompt and anchors leave of `limit`, since the summary needs room too.
+    the same head would survive for ever. A head bigger than `head_budget` and the tail's budget is given up too. It
+    never ends with an assistant's text, which the summary would follow. The tail holds at least the group that the
+    model has not seen.
 
     `find_boundaries` counts the tail's tokens, `_align_boundary_backward` moves its cut to a group's assistant, and
     `_unseen_group` tells where the tail begins at the latest.
@@ -117,19 +118,40 @@ def find_cut(
     system = int(bool(messages) and messages[0].get("role") in SYSTEM_ROLES)
     lines = find_lines(messages)
     said = [messages[index] for index in lines]
-    generated = [index for index, message in zip(lines, said, strict=True) if is_generated(message)]
+    generated = [
+        index
+        for index, message in zip(lines, said, strict=True)
+        if is_generated(message) and message.get(GENERATED) != UNKNOWN_ROLE
+    ]
     summaries = [index for index in generated if is_summary(messages[index])]
     anchors = [lines[position] for position in find_anchors(said)]
-    if limit is not None:
-        room = limit - estimate_tokens([*messages[:system], *(messages[index] for index in anchors)])
-        tail_token_budget = min(tail_token_budget, max(0, room) // 2)
     head_end = system if summaries else max(system, protect_first)
     head_end = min([_align_to_assistant_boundary(messages, min(head_end, len(messages))), *anchors])
     while head_end > system and messages[head_end - 1].get("role") == "assistant":
         head_end -= 1
-    if estimate_tokens(messages[system:head_end]) > tail_token_budget:
+    if estimate_tokens(messages[system:head_end]) > max(head_budget, tail_token_budget):
         head_end = system
     raise NotImplementedError("exercise 10.2: Cut the tail: the budget, whole groups, the unseen group; then the anchors in the middle.")
+
+
+def with_room(messages: Sequence[Message], cut: Cut, limit: int) -> Cut:
+    """The cut with a shorter tail where its tail takes more than half of what head and anchors leave of `limit`.
+
+    The other half is for the summary. Whole groups fall into the middle, the oldest first, also one that is bigger than
+    the tail's budget; the group that the model has not seen stays, and so does the last message.
+    """
+    start, unseen = cut.tail_start, min(_unseen_group(messages), len(messages) - 1)
+    anchors = [*cut.anchors, *(start + index for index in find_anchors(messages[start:]))]
+    fixed = estimate_tokens([*messages[: cut.head_end], *(messages[index] for index in cut.anchors)])
+    tail = estimate_tokens(messages[start:])
+    while tail > max(0, limit - fixed) // 2:
+        stop = _align_to_assistant_boundary(messages, start + 1)
+        if stop > unseen:
+            break
+        tail -= estimate_tokens(messages[start:stop])
+        fixed += estimate_tokens(messages[index] for index in anchors if start <= index < stop)
+        start = stop
+    return replace(cut, tail_start=start, anchors=tuple(index for index in anchors if index < start))
 
 
 def _unseen_group(messages: Sequence[Message]) -> int:
@@ -186,7 +208,8 @@ def compress(
         if report.after < enough:
             return pruned, replace(report, reason="below the limit without a summary")
     near = _prune_near(paired, tail_token_budget, prune)
-    cut = find_cut(near, protect_first, tail_token_budget, limit)
+    cut = find_cut(near, protect_first, tail_token_budget, (limit or 0) // HEAD_SHARE)
+    cut = cut if limit is None else with_room(near, cut, limit)
     try:
         summary, turns = _summary(paired, sizes, cut, summarize)
         kept = prune([*near[: cut.head_end], summary, *(near[i] for i in cut.anchors), *near[cut.tail_start :]])

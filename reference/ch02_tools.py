@@ -22,7 +22,7 @@ from reference.ch01_agent_loop import Agent, tool_message
 from reference.messages import UNPARSED, Message, parse_arguments
 
 MAX_WORKERS = 8
-INTERRUPTED = "error: interrupted by the user before it returned; what it has done so far is not known"
+INTERRUPTED = "[No result was recorded for this call: the user interrupted it.]"
 
 # What cannot be taken back, or reaches further than the task. A net, not a wall: a shell can hide anything.
 DANGEROUS_COMMANDS = (

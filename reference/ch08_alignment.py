@@ -25,6 +25,7 @@ from reference.ch01_agent_loop import WIRE_KEYS
 from reference.messages import (
     GENERATED,
     SYSTEM_ROLES,
+    UNKNOWN_ROLE,
     Message,
     clean_content,
     clean_message,
@@ -33,6 +34,8 @@ from reference.messages import (
     parse_arguments,
 )
 
+LEGACY_CALL = "function_call"
+ROLES_ELSEWHERE = {"model": "assistant", "ai": "assistant", "human": "user"}
 STUB_RESULT = "[No result was recorded for this call: it did not run to its end.]"
 
 
@@ -103,21 +106,24 @@ class _Group:
         return [{"role": "tool", "tool_call_id": i, "content": STUB_RESULT, GENERATED: "stub"} for i in self.open]
 
 
+_Waiting = dict[str, deque[tuple[_Group, str]]]  # for an id the open calls that bear it, the nearest first
+
+
 def pair_by_place(messages: Iterable[Message], *, in_flight: bool = False) -> tuple[list[Message], int]:
     """(the messages with roles and groups in order, the number of repairs); no text is looked at.
 
-    One pass: each result goes to the latest call with its id that is not answered yet. A group that stands as it
-    should, the rule in all but broken histories, is taken over as it is.
+    One pass: each result goes to the latest call with its id that is not answered yet, and uses it up. A group that
+    stands as it should, the rule in all but broken histories, is taken over as it is.
     """
     messages = messages if isinstance(messages, list) else list(messages)
-    system: Message | None = None
+    system: list[Message] = []
     slots: list[Message | _Group] = []
-    waiting: dict[str, deque[tuple[_Group, str]]] = {}
+    waiting: _Waiting = {}
     groups: list[int] = []  # their places in `slots`
     last: _Group | None = None
     repairs = index = 0
     while index < len(messages):
-        stop = _orderly_end(messages, index, waiting)
+        stop = _orderly_end(messages, index)
         if stop > index:
             stretch: list[Any] = messages[index:stop]
             last = last if all(message["role"] == "user" for message in stretch) else None
@@ -127,7 +133,8 @@ def pair_by_place(messages: Iterable[Message], *, in_flight: bool = False) -> tu
             else:
                 slots = stretch  # often the whole list: not copied again
             continue
-        message = messages[index]
+        message = _in_our_form(messages[index])
+        repairs += message is not messages[index]
         role, index = message.get("role"), index + 1
         if role == "tool":
             repairs += _take_result(message, waiting, slots)
@@ -137,28 +144,44 @@ def pair_by_place(messages: Iterable[Message], *, in_flight: bool = False) -> tu
             groups += [len(slots) - 1] if last else []
         elif role in SYSTEM_ROLES:
             repairs += bool(system or slots)
-            system = _fold(system, message) if system else message
+            system.append(message)
         else:
-            repairs += 1
-            slots.append(message | {"role": "user", GENERATED: "unknown role"})
+            slots.append(message)
     body, stubs = _laid_out(slots, groups, last if in_flight else None)
     if system:
-        body.insert(0, system)
+        body.insert(0, system[0] if len(system) == 1 else _folded(system))
     return body, repairs + stubs
 
 
-def _orderly_end(messages: list[Message], index: int, waiting: dict[str, deque[tuple[_Group, str]]]) -> int:
-    """The end of the stretch from `index` in which every group stands as it should; its ids wait for nothing more."""
+def _in_our_form(message: Message) -> Message:
+    """The message in today's form: older and other APIs have roles and calls of their own; an unknown role is a user.
+
+    The one call of the older form has no id: all get the same, since calls and results are paired by place.
+    """
+    role, call = message.get("role"), message.get("function_call")
+    if role == "function":
+        return message | {"role": "tool", "tool_call_id": LEGACY_CALL}
+    if role == "assistant" and isinstance(call, dict) and not message.get("tool_calls"):
+        rest = {key: value for key, value in message.items() if key != "function_call"}
+        return rest | {"tool_calls": [{"id": LEGACY_CALL, "type": "function", "function": call}]}
+    if role in ROLES_ELSEWHERE:
+        return message | {"role": ROLES_ELSEWHERE[role]}
+    if isinstance(role, str) and role in WIRE_KEYS:
+        return message
+    return message | {"role": "user", GENERATED: UNKNOWN_ROLE}
+
+
+def _orderly_end(messages: list[Message], index: int) -> int:
+    """The end of the stretch from `index` in which every group stands as it should."""
     count = len(messages)
     while index < count and "role" in (message := messages[index]):
         role = message["role"]
-        if role == "user" or (role == "assistant" and "tool_calls" not in message):
+        if role == "user" or (role == "assistant" and not ("tool_calls" in message or "function_call" in message)):
             index += 1
             continue
-        if role != "assistant" or not _is_complete(calls := message["tool_calls"], messages, index + 1):
+        calls = message.get("tool_calls") if role == "assistant" else None
+        if not calls or not _is_complete(calls, messages, index + 1):
             break
-        for call in calls if waiting else ():
-            waiting.pop(call["id"], None)
         index += 1 + len(calls)
     return index
 
@@ -190,7 +213,7 @@ def _is_complete(calls: list[Message], messages: list[Message], index: int) -> b
     return 0 < len(ids) == len(calls) and "" not in ids
 
 
-def _take_result(message: Message, waiting: dict[str, deque[tuple[_Group, str]]], slots: list[Message | _Group]) -> int:
+def _take_result(message: Message, waiting: _Waiting, slots: list[Message | _Group]) -> int:
     """Give a result to the call that waits for it, or drop it; returns the number of repairs."""
     queue = waiting.get(_key(message.get("tool_call_id")))
     if not queue:
@@ -202,9 +225,7 @@ def _take_result(message: Message, waiting: dict[str, deque[tuple[_Group, str]]]
     return int(renamed) + (slots[-1] is not group)
 
 
-def _take_assistant(
-    message: Message, waiting: dict[str, deque[tuple[_Group, str]]], slots: list[Message | _Group]
-) -> tuple[_Group | None, int]:
+def _take_assistant(message: Message, waiting: _Waiting, slots: list[Message | _Group]) -> tuple[_Group | None, int]:
     """Append an assistant message and let its calls wait for results; returns its group, if any, and the repairs."""
     calls = message.get("tool_calls")
     if not isinstance(calls, list) or not calls:
@@ -217,9 +238,8 @@ def _take_assistant(
     group = _Group(message)
     slots.append(group)
     keys = [_key(call.get("id") if isinstance(call, dict) else None) for call in calls]
-    waiting.update({key: deque() for key in keys})  # a later call with the same id closes the earlier one
-    for key, call in zip(keys, proper, strict=True):
-        waiting[key].append((group, call["id"]))
+    for key, call in reversed(list(zip(keys, proper, strict=True))):
+        waiting.setdefault(key, deque()).appendleft((group, call["id"]))
     return group, int(proper is not calls)
 
 
@@ -253,13 +273,13 @@ def _key(call_id: Any) -> str:
     return call_id if isinstance(call_id, str) else repr(call_id)
 
 
-def _fold(system: Message, later: Message) -> Message:
-    """The first system message with a later one's content behind its own."""
-    mine, more = system.get("content") or "", later.get("content") or ""
-    if isinstance(mine, str) and isinstance(more, str):
-        return system | {"content": "\n\n".join(text for text in (mine, more) if text)}
-    parts = [part for content in (mine, more) for part in (content if isinstance(content, list) else [content]) if part]
-    return system | {"content": parts}
+def _folded(system: list[Message]) -> Message:
+    """The first system message with the contents of the later ones behind its own."""
+    contents = [message.get("content") or "" for message in system]
+    if all(isinstance(content, str) for content in contents):
+        return system[0] | {"content": "\n\n".join(filter(None, contents))}
+    parts = [part for content in contents for part in (content if isinstance(content, list) else [content]) if part]
+    return system[0] | {"content": parts}
 
 
 def validate_messages(messages: Sequence[Message]) -> list[str]:

@@ -27,6 +27,7 @@ STATUS_MARKS = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
 STATUSES = tuple(STATUS_MARKS)  # compared, not hashed: a model may send a list
 MAX_TODOS = 200  # the list is sent with every request
 MAX_SUBJECT = 200
+MAX_GOAL = 1_000
 
 TASK_TOOLS_GUIDANCE = (
     "For work of several steps, first record the goal with task_set_goal and write the TODO list with todo_write. Keep "
@@ -59,8 +60,8 @@ class TaskState:
 
 
 def task_set_goal(state: TaskState, goal: str) -> str:
-    """A line that confirms the goal; an empty goal is an error text and changes nothing."""
-    goal = _one_line(goal)
+    """A line that confirms the goal, of up to 1,000 characters; an empty goal is an error text and changes nothing."""
+    goal = _one_line(goal, MAX_GOAL)
     if not goal:
         return "error: the goal is empty"
     state.goal = goal
@@ -113,9 +114,9 @@ def todo_update(state: TaskState, id: str, status: str) -> str:
     # END EXERCISE 12.3
 
 
-def _one_line(text: Any) -> str:
-    """Text on one line, at most 200 characters, since it is sent with every request."""
-    return " ".join(clean_text(text).split())[:MAX_SUBJECT] if isinstance(text, str) else ""
+def _one_line(text: Any, most: int = MAX_SUBJECT) -> str:
+    """Text on one line, at most 200 characters unless told, since it is sent with every request."""
+    return " ".join(clean_text(text).split())[:most] if isinstance(text, str) else ""
 
 
 _TEXT = {"type": "string"}

@@ -17,6 +17,7 @@ SYSTEM_ROLES = ("system", "developer")
 
 # The key of a message that the agent wrote itself, with what it is: "summary", "bridge", "stub", ... Never sent.
 GENERATED = "_generated"
+UNKNOWN_ROLE = "unknown role"  # another program's words: no request of the user's, and yet not ours
 
 EMPTY_REPLY = "[The model gave an empty reply.]"
 UNPARSED = "unparsed"
@@ -62,10 +63,15 @@ def as_text(value: Any) -> str:
 def parse_arguments(raw: Any) -> dict[str, Any] | None:
     """The JSON object in `raw`, a tool call's arguments as the model wrote them, or None when it holds none."""
     try:
-        value = json.loads(raw) if isinstance(raw, str) else raw
+        value = json.loads(raw, parse_constant=_no_constant) if isinstance(raw, str) else raw
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def _no_constant(name: str) -> Any:
+    """Raise for NaN and Infinity, which Python reads and no JSON has."""
+    raise ValueError(f"{name} is no JSON")
 
 
 def clean_arguments(raw: Any) -> str:
@@ -74,12 +80,10 @@ def clean_arguments(raw: Any) -> str:
     A provider refuses a history in which arguments do not parse, and would refuse it for ever: what the model wrote
     wrongly is mended before it is stored, and its result says what was wrong.
     """
-    value = parse_arguments(raw)
-    if value is None:
-        value = {UNPARSED: as_text(raw)} if raw else {}
-    elif isinstance(raw, str):
-        return clean_text(raw)
-    return clean_text(as_text(value))
+    text = as_text(raw)
+    if parse_arguments(text) is None:
+        text = as_text({UNPARSED: text} if raw else {})
+    return clean_text(text)
 
 
 def text_length(content: Any) -> int:
@@ -105,8 +109,25 @@ def picture_count(content: Any) -> int:
 
 
 def _is_picture(part: Any) -> bool:
-    """Whether a part is one that a provider knows and that is no text."""
+    """Whether a part is, in this form or another, one that a provider knows and that is no text."""
+    part = _picture_part(part)
     return isinstance(part, dict) and part.get("type") in _PART_FIELDS and is_known_part(part)
+
+
+def _picture_part(part: Any) -> Any:
+    """A part with a picture in the form of another API, in ours; any other part as it is.
+
+    The other forms: the address itself under `image_url`, the type `input_image`, and `image` with a `source`.
+    """
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind not in ("image_url", "input_image", "image"):
+        return part
+    address, source = part.get("image_url"), part.get("source")
+    if isinstance(source, dict):
+        address = source.get("url") or f"data:{source.get('media_type')};base64,{source.get('data')}"
+    if isinstance(address, dict):
+        return part if kind == "image_url" else {"type": "image_url", "image_url": address}
+    return {"type": "image_url", "image_url": {"url": address}} if _is_filled(address) else part
 
 
 def _texts(content: Any) -> list[str]:
@@ -147,7 +168,8 @@ def clean_content(content: Any, *, none_allowed: bool = False) -> Any:
         return None if none_allowed else ""
     if not isinstance(content, list):
         return clean_text(as_text(content))
-    parts = [clean_value(part) if is_known_part(part) else _as_text_part(part) for part in content]
+    shaped = map(_picture_part, content)
+    parts = [clean_value(part) if is_known_part(part) else _as_text_part(part) for part in shaped]
     return parts if any(new is not old for new, old in zip(parts, content, strict=True)) else content
 
 
@@ -161,37 +183,50 @@ def clean_call(call: Message) -> Message:
     function = call["function"] if isinstance(call.get("function"), dict) else {}
     name = clean_text(as_text(function.get("name") or "unknown"))
     fresh = {"name": name, "arguments": clean_arguments(function.get("arguments"))}
-    call_id = clean_text(call["id"])
-    sound = call.get("type") == "function" and call_id is call["id"]
-    if sound and all(function.get(key) is value for key, value in fresh.items()):
+    whole = clean_value(call)
+    if whole is call and call.get("type") == "function" and all(function.get(key) is fresh[key] for key in fresh):
         return call
-    return call | {"id": call_id, "type": "function", "function": function | fresh}
+    return whole | {"type": "function", "function": clean_value(function) | fresh}
 
 
 def clean_message(message: Message) -> Message:
     """The message with content and calls that can be sent; an assistant that says nothing gets a marked text.
 
-    Every other key stays as it is. Calls must have ids of their own, as chapter 8 sees to.
+    One that only refuses says so in its content: not every provider reads `refusal`. Other keys stay, with their text
+    cleaned. Calls must have ids of their own, as chapter 8 sees to.
     """
     assistant = message.get("role") == "assistant"
     calls = message.get("tool_calls") if assistant else None
+    changes = {key: clean_value(value) for key, value in message.items() if key not in ("content", "tool_calls")}
     strings = [key for key in ("name", "tool_call_id", "refusal") if message.get(key) is not None]
-    changes: Message = {key: clean_text(as_text(message[key])) for key in strings}
+    changes |= {key: clean_text(as_text(message[key])) for key in strings}
     if calls:
         changes["tool_calls"] = [clean_call(call) for call in calls]
     changes["content"] = clean_content(message.get("content"), none_allowed=bool(calls))
-    if assistant and not calls and not has_text(message | changes):
-        changes |= {"content": _with_marked_text(changes["content"]), GENERATED: "empty reply"}
+    if assistant and not calls and not _says(changes["content"]):
+        changes |= _with_words(changes)
     if all(key in message and _same(value, message[key]) for key, value in changes.items()):
         return message
     return message | changes
 
 
-def _with_marked_text(content: Any) -> Any:
-    """What an assistant message holds that says nothing: the marked text, behind its pictures where it has any."""
-    return [*content, {"type": "text", "text": EMPTY_REPLY}] if picture_count(content) else EMPTY_REPLY
+def _says(content: Any) -> bool:
+    """Whether content holds a text that is not blank; a part that is a refusal is no text."""
+    if isinstance(content, list):
+        return any(part.get("type") == "text" and part["text"].strip() for part in content)
+    return bool(content and content.strip())
+
+
+def _with_words(message: Message) -> Message:
+    """The changes that give an assistant message words: those of its refusal, or the marked text; behind pictures."""
+    refusal = text_of(message["content"]).strip() or message.get("refusal") or ""
+    words, marked = (refusal, {}) if refusal.strip() else (EMPTY_REPLY, {GENERATED: "empty reply"})
+    pictures = list(filter(_is_picture, message["content"])) if isinstance(message["content"], list) else []
+    return {"content": [*pictures, {"type": "text", "text": words}] if pictures else words, **marked}
 
 
 def _same(new: Any, old: Any) -> bool:
     """Whether nothing was mended: the same object, or a list of the same objects."""
-    return new is old or (isinstance(new, list) and isinstance(old, list) and all(map(lambda a, b: a is b, new, old)))
+    if isinstance(new, list) and isinstance(old, list):
+        return len(new) == len(old) and all(map(lambda a, b: a is b, new, old))
+    return new is old

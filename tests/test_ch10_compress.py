@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from reference.ch01_agent_loop import to_wire
@@ -134,15 +136,38 @@ def test_calls_under_a_line_like_a_bridge_keep_their_results(chapter, conversati
 @pytest.mark.parametrize(
     ("limit", "tail_start"),
     [
-        (None, 6),  # two groups of 510 tokens are within the budget of 1,200
-        (9_000, 6),
+        (9_000, 6),  # two groups of 510 tokens are within the budget of 1,200
         (2_100, 6),  # half of what prompt and request leave is more than two groups
         (1_900, 8),  # and here less: the other half is the summary's
         (100, 8),  # the last group stays in any case
     ],
 )
 def test_the_tail_leaves_room_for_a_summary(chapter, limit, tail_start):
-    assert chapter.find_cut(list_of("s u ct ct ct ct"), 1, 1_200, limit).tail_start == tail_start
+    messages = list_of("s u ct ct ct ct")
+    cut = chapter.find_cut(messages, 1, 1_200)
+    assert chapter.with_room(messages, cut, limit) == replace(cut, tail_start=tail_start)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "limit", "tail_start", "anchors"),
+    [
+        ("s u cttt a u", 1_000, 6, ()),  # a group that was read, bigger than the limit: it is summarised
+        ("s u ct a cttt", 1_000, 5, (1, 4)),  # one that was not read stays, however big
+        ("s u cttt a ct", 1_000, 7, (1, 6)),  # the reply falls into the middle, and is an anchor there
+        ("s u cttt", 1_000, 2, (1,)),
+    ],
+)
+def test_a_big_group_is_in_the_tail_only_while_it_is_not_read(chapter, kinds, limit, tail_start, anchors):
+    messages = list_of(kinds)
+    cut = chapter.with_room(messages, chapter.find_cut(messages, 1, 600), limit)
+    assert (cut.tail_start, cut.anchors) == (tail_start, anchors)
+
+
+def test_a_small_head_stays_beside_a_tiny_tail(chapter):
+    messages = [SYSTEM, user("FIRST: keep the public API stable. " * 4), *list_of("ct ct ct a u")]
+    result, _ = chapter.compress(messages, summarize, protect_first=2, tail_token_budget=1, limit=900)
+    assert messages[1] in result
+    assert chapter.find_cut(messages, 2, 1).head_end == 1, "without a limit it is held against the tail's budget"
 
 
 def test_a_big_system_prompt_leaves_room_for_a_smaller_tail(chapter, conversation):

@@ -146,6 +146,13 @@ def test_an_open_group_waits_for_its_result(messages):
     assert rules.violations(to_wire([*result, late])) == []
 
 
+def test_an_open_group_waits_for_its_result_also_when_the_summary_fails(messages):
+    messages.append({"role": "assistant", "content": None, "tool_calls": [call("run", tool="bash")]})
+    result, report = compress(messages, raising(RuntimeError("down")), tail_token_budget=100, in_flight=True)
+    assert report.summary_failed
+    assert result[-1] is messages[-1]
+
+
 @pytest.mark.parametrize("left", [0, 3])
 def test_a_list_that_was_emptied_during_the_summary_stays_so(messages, left):
     def clears(turns, previous):

@@ -39,8 +39,12 @@ from reference.ch12_task_state import TaskState, task_set_goal, todo_write
 from reference.messages import Message, text_of
 
 DEFAULT_WINDOW = 8_192  # careful: a missing window must not mean that nothing is ever compressed
+SUMMARIZER_WINDOW = 200_000  # where a case names no limit: one request is enough
 ROOM_SHARE = 8  # a summary may take an eighth of the window of the model that writes it
-SECRETS = re.compile(r"(sk|ghp|xox[bp]|AKIA)[-_A-Za-z0-9]{8,}|(?i:(password|token|secret|api_?key)\s*[=:]\s*)\S+")
+SECRETS = re.compile(
+    r"(sk|ghp|xox[bp]|AKIA)[-_A-Za-z0-9]{8,}|eyJ[-_.A-Za-z0-9]{20,}|(?i:bearer\s+)\S{8,}"
+    r"|(?i:(password|token|secret|api_?key)\s*[=:]\s*)\S+"
+)
 
 
 @dataclass
@@ -94,10 +98,15 @@ def plan_of(settings: dict[str, Any], messages: list[Message], in_flight: bool =
         "keep_recent": settings.get("keep_recent", 3),
         "min_chars": settings.get("prune_over_chars", 200),
         "prune_limit": None if "prune_over_chars" in settings else 0,
-        "never_prune": tuple(settings.get("never_prune", ())),
+        "never_prune": _as_tuple(settings.get("never_prune", ())),
         "in_flight": in_flight,
     }
     return Plan(window, trigger, overhead, keywords)
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    """A setting that may be one value or several."""
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
 def trigger_of(settings: dict[str, Any], window: int) -> int:
@@ -120,12 +129,28 @@ def tail_budget(settings: dict[str, Any], messages: list[Message], limit: int) -
 
 
 def redactor(setting: Any) -> Callable[[str], str]:
-    """The function for `summarize_middle` that takes out what the setting names: true, a text, or a list of texts."""
+    """The function for `summarize_middle` that takes out what the setting names: true, or texts or patterns."""
     if not setting:
         return str
-    texts = [setting] if isinstance(setting, str) else setting if isinstance(setting, list) else []
-    pattern = re.compile("|".join(map(re.escape, texts))) if texts else SECRETS
+    pattern = re.compile("|".join(map(_either, _named(setting)))) if setting is not True else SECRETS
     return lambda text: pattern.sub("[redacted]", text)
+
+
+def _named(setting: Any) -> list[str]:
+    """The texts and patterns in a setting: one, several, or those in an object."""
+    if isinstance(setting, dict | list):
+        values = setting.values() if isinstance(setting, dict) else setting
+        return [text for value in values for text in _named(value)]
+    return [str(setting)]
+
+
+def _either(text: str) -> str:
+    """A pattern for a text as it stands, and as the regular expression that it may be."""
+    try:
+        re.compile(text)
+    except re.error:
+        return re.escape(text)
+    return f"{re.escape(text)}|(?:{text})"
 
 
 def run_case(case: Case) -> Run:
@@ -133,7 +158,7 @@ def run_case(case: Case) -> Run:
     settings, source = case.settings, copy.deepcopy(case.messages or [])
     run = Run(case, source)
     if str(settings.get("mode", "")).startswith("repair"):
-        run.result = bridge_roles(sanitize_tool_pairs(source)[0])
+        run.result = mended(source)
         return run
     if "store" in str(settings.get("mode", "")):
         run.result = store_and_load(source)
@@ -159,14 +184,24 @@ def run_case(case: Case) -> Run:
     return run
 
 
+def mended(messages: list[Message]) -> list[Message]:
+    """The messages as an agent takes a history over: repaired and bridged."""
+    return bridge_roles(sanitize_tool_pairs(messages)[0])
+
+
 def _set_state(run: Run, given: dict[str, Any]) -> None:
     """Record the case's goal and items with the tools that a model has for it."""
     for state in (run.state, run.state_before):
         if given.get("goal"):
             task_set_goal(state, given["goal"])
-        items = list(dict.fromkeys([*(given.get("todo") or ()), *(given.get("done") or ())]))
-        done = given.get("done") or ()
+        done = [_subject(item) for item in given.get("done") or ()]
+        items = dict.fromkeys([*map(_subject, given.get("todo") or ()), *done])
         todo_write(state, [{"subject": item, "status": "completed" if item in done else "pending"} for item in items])
+
+
+def _subject(item: Any) -> str:
+    """The subject of an item, which may be an object."""
+    return str(item.get("subject") or item.get("content") or item) if isinstance(item, dict) else str(item)
 
 
 def _passes(run: Run, live: list[Message]) -> None:
@@ -185,7 +220,8 @@ def _passes(run: Run, live: list[Message]) -> None:
         live, report = make_room(live, run, meter)
         run.passes.append(Pass(before, live, report, run.summary_calls - calls))
         live = [*live, *appended(settings.get("each_pass_then_append"), len(run.passes), run.plan.window)]
-    run.result = [*live, *[message for message in late if isinstance(message, dict)]]
+    arrived = [message for message in late if isinstance(message, dict)]
+    run.result = mended([*live, *arrived]) if arrived or settings.get("each_pass_then_append") else live
 
 
 def appended(setting: Any, number: int, window: int) -> list[Message]:
@@ -197,8 +233,12 @@ def appended(setting: Any, number: int, window: int) -> list[Message]:
 
 
 def _reported(settings: dict[str, Any]) -> int:
-    """The prompt tokens in the provider's usage, or 0."""
-    return (settings.get("usage") or {}).get("prompt_tokens") or 0
+    """The prompt tokens in the provider's usage, of one form or the other, or 0."""
+    usage = settings.get("usage") or {}
+    if not isinstance(usage, dict):
+        return int(usage)
+    parts = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return int(usage.get("prompt_tokens") or sum(usage.get(part) or 0 for part in parts))
 
 
 def make_room(messages: list[Message], run: Run, meter: TokenMeter) -> tuple[list[Message], CompressionReport | None]:
@@ -206,7 +246,8 @@ def make_room(messages: list[Message], run: Run, meter: TokenMeter) -> tuple[lis
     plan = run.plan or plan_of(run.case.settings, messages)
     tokens = meter.tokens(estimate_tokens(messages) + plan.overhead)
     if not should_compress(tokens, plan.trigger, 1.0):
-        return bridge_roles(sanitize_tool_pairs(messages, in_flight=plan.keywords["in_flight"])[0]), None
+        repaired = sanitize_tool_pairs(messages, in_flight=plan.keywords["in_flight"])[0]
+        return bridge_roles(repaired) if run.case.settings.get("strict_alternation") else repaired, None
     limit = max(0, meter.estimate(plan.trigger) - plan.overhead)
     return compress_or_raise(messages, summarizer(run, plan), limit=limit, **plan.keywords)
 
@@ -214,11 +255,12 @@ def make_room(messages: list[Message], run: Run, meter: TokenMeter) -> tuple[lis
 def summarizer(run: Run, plan: Plan) -> Callable[[list[Message], str | None], str]:
     """`summarize_middle` with the case's fake client and its window."""
     settings = run.case.settings
-    own_window = (settings.get("summary") or {}).get("max_input_tokens") or max(plan.window, DEFAULT_WINDOW)
+    own_window = (settings.get("summary") or {}).get("max_input_tokens") or max(plan.window, SUMMARIZER_WINDOW)
     redact = redactor(settings.get("redact"))
 
     def summarize(turns: list[Message], previous_summary: str | None) -> str:
-        budget = min(summary_budget(estimate_tokens(turns), plan.window), own_window // ROOM_SHARE)
+        window = settings.get("context_window") or SUMMARIZER_WINDOW
+        budget = min(summary_budget(estimate_tokens(turns), window), own_window // ROOM_SHARE)
         return summarize_middle(
             turns, run.client, "fake", previous_summary, max(1, budget), context_length=own_window, redact=redact
         )
@@ -229,8 +271,10 @@ def summarizer(run: Run, plan: Plan) -> Callable[[list[Message], str | None], st
 def _sent(messages: list[Message], state: TaskState) -> list[Message]:
     """The list as it is sent: with the task state behind the system prompt, where there is one."""
     live = state.render()
-    if not live or not messages or messages[0].get("role") not in SYSTEM_ROLES:
+    if not live:
         return messages
+    if not messages or messages[0].get("role") not in SYSTEM_ROLES:
+        return [{"role": "system", "content": live}, *messages]
     return [messages[0] | {"content": f"{text_of(messages[0].get('content'))}\n\n{live}"}, *messages[1:]]
 
 

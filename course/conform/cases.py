@@ -99,7 +99,7 @@ def _case(data: dict[str, Any]) -> Case:
         str(data.get("id") or "(no id)"),
         str(data.get("category") or ""),
         messages,
-        expand(data.get("settings") or {}),
+        {key: value for key, value in expand(data.get("settings") or {}).items() if value is not None},
         [str(text) for text in data.get("expected") or ()],
         list(data.get("checks") or ()),
         data.get("generator") or "",

@@ -99,13 +99,14 @@ def _listener(*_: Any) -> None:
 
 
 @contextmanager
-def interrupted(setting: dict[str, Any] | None) -> Iterator[None]:
+def interrupted(setting: Any) -> Iterator[None]:
     """A block into whose thread SIGINT comes after `after_ms`; it must be the main thread, as for a real Ctrl-C."""
     if not setting:
         yield
         return
     main = threading.main_thread().ident or 0
-    timer = threading.Timer(setting.get("after_ms", 50) / 1000, signal.pthread_kill, (main, signal.SIGINT))
+    after = setting.get("after_ms", 50) if isinstance(setting, dict) else 50
+    timer = threading.Timer(after / 1000, signal.pthread_kill, (main, signal.SIGINT))
     timer.start()
     try:
         yield

@@ -53,7 +53,8 @@ def _words_stay(done: Compression, repaired: list[Message]) -> Iterator[str]:
     """2: system prompt, last request and last visible reply stand in the result, behind the summary."""
     if repaired and repaired[0].get("role") in SYSTEM_ROLES and done.after[0] != repaired[0]:
         yield "the system prompt is another"
-    behind = next((index for index, message in enumerate(done.after) if is_summary(message)), 0)
+    compressed = done.report.outcome == "compressed"  # else an old summary stands where it stood
+    behind = next((index for index, message in enumerate(done.after) if compressed and is_summary(message)), 0)
     for what, wanted in (("request", is_request), ("visible reply", is_visible_reply)):
         last = next((message for message in reversed(repaired) if wanted(message)), None)
         kept = [message.get("content") for message in done.after[behind:] if wanted(message)]

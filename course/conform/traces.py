@@ -41,7 +41,8 @@ class Tally:
     @property
     def gave_up(self) -> float:
         """The share of compressions that are anything but compressed, where head and last request fit."""
-        return 1 - self.fits[COMPRESSED] / max(1, self.fits.total())
+        total = self.fits.total()
+        return (total - self.fits[COMPRESSED]) / max(1, total)
 
 
 def summarize(turns: list[Message], previous_summary: str | None) -> str:

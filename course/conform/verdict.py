@@ -14,6 +14,8 @@ from course.conform.statements import STATEMENTS
 from course.provider.rules import violations
 from reference.ch01_agent_loop import to_wire
 
+LAX = ("alternation", "user_first")  # rules of strict providers only
+
 
 @dataclass
 class Verdict:
@@ -48,9 +50,13 @@ def _judge_run(run: Run, verdict: Verdict) -> None:
     for check in case.checks:
         verdict.checked += 1
         verdict.failures += _failed_check(run, check)
-    if case.settings.get("mode") != "store and load":
+    waits = case.settings.get("pending_results") and not case.settings.get("then_append")
+    if case.settings.get("mode") != "store and load" and case.messages and not waits:
         verdict.checked += 1
-        found = violations(to_wire(run.result))
+        # A list below its trigger stays as it is, two users in a row too, unless the case names a strict provider.
+        looked = not run.passes or any(look.report for look in run.passes)
+        strict = looked or bool(case.settings.get("strict_alternation"))
+        found = [one for one in violations(to_wire(run.result)) if strict or one.rule not in LAX]
         verdict.failures += [f"a strict provider refuses the result: {problem.message}" for problem in found[:1]]
     for statement in case.expected:
         check_statement = STATEMENTS.get(statement)

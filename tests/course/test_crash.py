@@ -100,6 +100,49 @@ def test_a_kill_at_any_event_of_a_turn_loses_nothing(events, tmp_path):
         assert list(pool.map(check, numbers, folders)) == numbers
 
 
+INTERRUPTED = """
+import os, signal, sys
+from course.demo import DemoError, DemoSettings, run_demo
+from course.views import make_console
+
+class Impatient:
+    def __call__(self, timeline, event):
+        if event.number == int(sys.argv[1]):
+            os.kill(os.getpid(), signal.SIGINT)
+    def close(self):
+        pass
+
+try:
+    run_demo(DemoSettings(), make_console(plain=True), Impatient())
+except DemoError as error:
+    print(error)
+"""
+
+
+def interrupted_and_resumed(moment, folder):
+    """The output of `--resume` after Ctrl-C was pressed at an event."""
+    command = [sys.executable, "-c", INTERRUPTED, str(moment)]
+    environment = NO_KEY | {"PYTHONPATH": str(ROOT)}
+    run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    assert "Interrupted." in run.stdout, run.stderr
+    return course("demo", "--plain", "--resume", folder=folder).stdout
+
+
+@pytest.mark.slow
+def test_after_ctrl_c_the_work_goes_on_where_it_stopped(events, tmp_path):
+    """In mid-batch too: what had run is known, and what had not is done again, not noted as an error of the file."""
+    batch = [e.number for e in events if e.kind == "tool_start" and e.data["tool"] == "read_file"]
+    ends = [e.number for e in events if e.kind == "tool_end"]
+    numbers = [batch[1], batch[9], batch[20] + 1, ends[30], ends[60], len(events) - 2]
+    folders = [tmp_path / str(number) for number in numbers]
+    for folder in folders:
+        folder.mkdir()
+    with ThreadPoolExecutor(2) as pool:
+        for moment, output in zip(numbers, pool.map(interrupted_and_resumed, numbers, folders), strict=True):
+            assert "40 right, 0 wrong, 0 missing" in output, f"interrupted at event {moment}: {output[-1500:]}"
+            assert number("refused requests", output) == 0
+
+
 def test_resume_without_a_session_is_said(tmp_path):
     run = course("demo", "--plain", "--resume", folder=tmp_path)
     assert run.returncode == 1
