@@ -6,5 +6,5 @@ FAILS = "test_a_message_costs_what_is_sent_of_it"
 
 
 def estimate_message_tokens(message):
-    characters = text_length(message.get("content")) + sum(map(_call_length, message.get("tool_calls") or ()))
+    characters = text_length(message.get("content")) + calls_length(message.get("tool_calls") or [])
     return MESSAGE_TOKENS + characters // CHARS_PER_TOKEN

@@ -1,5 +1,5 @@
 """Only the content is counted, but the arguments of a tool call can be a whole file. Count every entry of
-`tool_calls` with `_call_length`.
+`tool_calls` with `calls_length`.
 """
 
 FAILS = "test_a_message_costs_what_is_sent_of_it"
