@@ -27,6 +27,8 @@ from reference.messages import (
     SYSTEM_ROLES,
     UNKNOWN_ROLE,
     Message,
+    as_call,
+    as_text,
     clean_content,
     clean_message,
     clean_value,
@@ -159,6 +161,8 @@ def _in_our_form(message: Message) -> Message:
     The one call of the older form has no id: all get the same, since calls and results are paired by place.
     """
     role, call = message.get("role"), message.get("function_call")
+    if not isinstance(role, str):
+        role = ""
     if role == "function":
         return message | {"role": "tool", "tool_call_id": LEGACY_CALL}
     if role == "assistant" and isinstance(call, dict) and not message.get("tool_calls"):
@@ -166,7 +170,7 @@ def _in_our_form(message: Message) -> Message:
         return rest | {"tool_calls": [{"id": LEGACY_CALL, "type": "function", "function": call}]}
     if role in ROLES_ELSEWHERE:
         return message | {"role": ROLES_ELSEWHERE[role]}
-    if isinstance(role, str) and role in WIRE_KEYS:
+    if role in WIRE_KEYS:
         return message
     return message | {"role": "user", GENERATED: UNKNOWN_ROLE}
 
@@ -248,12 +252,11 @@ def _proper_calls(calls: list[Any]) -> list[Message]:
     seen: set[str] = set()
     proper: list[Message] = []
     for call in calls:
-        call = call if isinstance(call, dict) else {"function": {"arguments": call}}
+        call = as_call(call)
         function = call["function"] if isinstance(call.get("function"), dict) else {}
         name = function.get("name")
         if not (isinstance(name, str) and name and call.get("type") == "function"):
-            name = name if isinstance(name, str) and name else "unknown"
-            call = call | {"type": "function", "function": function | {"name": name}}
+            call = call | {"type": "function", "function": function | {"name": as_text(name or "unknown")}}
         call_id = call.get("id")
         if not isinstance(call_id, str) or not call_id or call_id in seen:
             call = call | {"id": _fresh_id(call_id, seen)}
@@ -312,7 +315,7 @@ def validate_messages(messages: Sequence[Message]) -> list[str]:
 def form_problems(message: Message) -> Iterator[str]:
     """What is wrong with one message on its own."""
     role, content, calls = message.get("role"), message.get("content"), message.get("tool_calls")
-    if role not in WIRE_KEYS:
+    if not isinstance(role, str) or role not in WIRE_KEYS:
         yield f"unknown role {role!r}"
         return
     if unknown := message.keys() - WIRE_KEYS[role]:

@@ -111,7 +111,7 @@ def picture_count(content: Any) -> int:
 def _is_picture(part: Any) -> bool:
     """Whether a part is, in this form or another, one that a provider knows and that is no text."""
     part = _picture_part(part)
-    return isinstance(part, dict) and part.get("type") in _PART_FIELDS and is_known_part(part)
+    return is_known_part(part) and part["type"] in _PART_FIELDS
 
 
 def _picture_part(part: Any) -> Any:
@@ -178,8 +178,14 @@ def _as_text_part(part: Any) -> Message:
     return {"type": "text", "text": clean_text(text_of_part(part))}
 
 
-def clean_call(call: Message) -> Message:
+def as_call(call: Any) -> Message:
+    """An entry of `tool_calls` as a dict: itself, or one that keeps what stands in its place as arguments."""
+    return call if isinstance(call, dict) else {"function": {"arguments": call}}
+
+
+def clean_call(call: Any) -> Message:
     """A tool call with its type, a sendable id and name, and arguments that are a JSON object."""
+    call = as_call(call)
     function = call["function"] if isinstance(call.get("function"), dict) else {}
     name = clean_text(as_text(function.get("name") or "unknown"))
     fresh = {"name": name, "arguments": clean_arguments(function.get("arguments"))}

@@ -178,6 +178,27 @@ def test_roles_of_other_programs_become_ours(given, ours):
     assert sanitize_tool_pairs([USER, given])[1] == 1
 
 
+@pytest.mark.parametrize("role", [["user"], None, 5, "narrator"])
+def test_a_role_of_any_form_is_taken_over_as_a_user(role):
+    repaired, repairs = sanitize_tool_pairs([{"role": role, "content": "x"}])
+    assert (repaired, repairs) == ([{"role": "user", "content": "x", "_generated": "unknown role"}], 1)
+    assert validate_messages([{"role": role, "content": "x"}])[0].startswith("messages[0]: unknown role")
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_tools_name_of_any_form_becomes_text(answered):
+    odd = {"id": "a", "type": "function", "function": {"name": 5, "arguments": "{}"}}
+    messages = [USER, called(odd), *([result("a")] if answered else [])]
+    assert sanitize_tool_pairs(messages)[0][1]["tool_calls"][0]["function"]["name"] == "5"
+
+
+@pytest.mark.parametrize(
+    ("odd", "line"), [(5, '-> unknown {"unparsed": "5"}'), (None, "-> unknown {}"), ({}, "-> unknown {}")]
+)
+def test_what_stands_in_the_place_of_a_call_is_quoted(odd, line):
+    assert list(render_turns([called(odd)])) == [f"[assistant]\n{line}"]
+
+
 def test_calls_of_the_older_form_become_ours():
     """One call a message, without an id, and its result in a role of its own."""
     older = [USER]
@@ -1207,6 +1228,7 @@ CONTENTS = [
             part("file", {}), part("file", None), part("input_audio", {"data": "d"}), part("input_audio", {"format": "wav"}),
         )
     ],
+    ([{"type": ["x"]}], '{"type": ["x"]}', 0, [said('{"type": ["x"]}')]),
     # A picture in another API's form is a picture, and not a long text.
     ([said("a"), part("image_url", "data:,x")], "a", 1, [said("a"), PICTURE]),
     ([part("input_image", None, image_url="data:,x")], "", 1, [PICTURE]),
@@ -1535,6 +1557,7 @@ def test_only_task_tools_and_sequential_ones_run_alone():
         [Tool("read_file", "", {}, lambda: "r"), Tool("write_file", "", {}, lambda: "w", sequential=True)]
     )
     agent = TaskAgent(None, "m", registry, context_length=10_000, summarize=summarize)
+    assert agent.tools == registry.schemas() + task_tool_schemas()
     alone = {name: agent.is_sequential(call("a", tool=name)) for name in ("read_file", "write_file", *TASK_TOOLS)}
     assert alone == {
         "read_file": False,
@@ -1550,6 +1573,9 @@ def test_who_listens_hears_of_a_changed_state_once_its_result_is_stored():
     agent = task_agent(on_event=lambda kind, **data: told_of.append((kind, data)))
     agent.messages = []
     set_goal = {"id": "a", "type": "function", "function": {"name": "task_set_goal", "arguments": '{"goal": "go"}'}}
+    agent.remember([result("z")])
+    assert [kind for kind, _ in told_of] == ["tool_end"]
+    told_of.clear()
     assert agent.dispatch(set_goal) == "goal recorded"
     assert told_of == []
     agent.remember([result("a", "goal recorded")])
@@ -1568,6 +1594,15 @@ def test_the_tail_has_half_of_what_head_and_anchors_leave_of_the_limit(less, kep
     limit = 1_300 + 2 * estimate_tokens(messages[-4:]) + 1 - less
     cut = with_room(messages, find_cut(messages, 1, 9_000), limit)
     assert cut.tail_start == len(messages) - 2 * kept
+
+
+@pytest.mark.parametrize(("less", "kept"), [(0, 2), (2, 1)])
+def test_an_anchor_in_the_middle_takes_of_the_limit_too(less, kept):
+    messages = [sized("system", 300), sized("user", 1_000), *groups(4)]
+    tail = estimate_tokens(messages[-4:])
+    cut = find_cut(messages, 1, tail)
+    assert (cut.anchors, cut.tail_start) == ((1,), 6)
+    assert with_room(messages, cut, 1_300 + 2 * tail - less).tail_start == len(messages) - 2 * kept
 
 
 @pytest.mark.parametrize(("size", "head_end"), [(100, 3), (101, 1)])
