@@ -18,7 +18,7 @@ class Mutant(NamedTuple):
 CH05, CH06, CH07 = "tests/test_ch05_budget.py", "tests/test_ch06_prune.py", "tests/test_ch07_boundaries.py"
 CH08, CH09, CH10 = "tests/test_ch08_alignment.py", "tests/test_ch09_summary.py", "tests/test_ch10_compress.py"
 CH11, CH12 = "tests/test_ch11_stuck.py", "tests/test_ch12_task_state.py"
-KEPT, RECOVERY = "tests/test_guards.py", "tests/test_recovery.py"
+KEPT, RECOVERY = "tests/guards", "tests/test_recovery.py"
 
 # fmt: off
 MUTANTS = [
