@@ -22,6 +22,13 @@ KEPT, RECOVERY = "tests/guards", "tests/test_recovery.py"
 
 # fmt: off
 MUTANTS = [
+    # one message: what is sent of it
+    Mutant("messages", "json.loads(raw, parse_constant=_no_constant)", "json.loads(raw)", "NaN is no JSON", KEPT),
+    Mutant("messages", "refusal = text_of(message[\"content\"]).strip() or", "refusal =", "a part that refuses is said in words", KEPT),
+    Mutant("messages", "    part = _picture_part(part)\n", "", "pictures in other forms are counted as pictures", KEPT),
+    Mutant("messages", "shaped = map(_picture_part, content)", "shaped = content", "pictures in other forms are sent as pictures", KEPT),
+    Mutant("messages", "len(new) == len(old) and ", "", "words beside a picture are a change", KEPT),
+    Mutant("messages", "changes = {key: clean_value(value) for", "changes = {key: value for", "text under other keys is cleaned", KEPT),
     # chapter 5: what is counted
     Mutant("ch05_budget", "PICTURE_TOKENS * picture_count", "0 * picture_count", "a picture is counted", CH05),
     Mutant("ch05_budget", "characters += calls_length(calls)", "characters += 0", "the arguments of calls are counted", CH05),
@@ -84,7 +91,7 @@ MUTANTS = [
     Mutant("ch08_alignment", ' or result["role"] != "tool"', "", "only a tool's message is a result", KEPT),
     Mutant("ch08_alignment", " or not isinstance(call_id, str):", ":", "an id is a text", KEPT),
     Mutant("ch08_alignment", ' and "" not in ids', "", "an id is not empty", KEPT),
-    Mutant("ch08_alignment", '{"function": {"arguments": call}}', "{}", "a call that is a text loses nothing", KEPT),
+    Mutant("messages", '{"function": {"arguments": call}}', "{}", "a call that is a text loses nothing", KEPT),
     Mutant("ch08_alignment", 'and call.get("type") == "function")', ")", "a call has a type", KEPT),
     Mutant("ch08_alignment", "parts = [part for content in contents for", "parts = [part for content in contents[:1] for", "parts of a later system message are folded in", KEPT),
     Mutant("ch08_alignment", "stubs, done = stubs + len(missing), place + 1", "stubs, done = len(missing), place + 1", "every stub is a repair", KEPT),
