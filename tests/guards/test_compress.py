@@ -51,6 +51,7 @@ def test_calls_of_the_older_form_become_ours():
     assert rules.violations(to_wire(repaired)) == []
     assert [message["content"] for message in repaired if message["role"] == "tool"] == ["text 0", "text 1", "text 2"]
     assert [m["tool_calls"][0]["function"] for m in repaired[1::2]] == [m["function_call"] for m in older[1::2]]
+    assert not any("function_call" in message for message in repaired)
     assert repairs >= 6
     _, report = compress(older * 20, summarize, limit=300, tail_token_budget=60)
     assert report.outcome == "compressed"

@@ -38,6 +38,22 @@ def test_roles_of_other_programs_become_ours(given, ours):
     assert sanitize_tool_pairs([USER, given])[1] == 1
 
 
+@pytest.mark.parametrize(
+    ("messages", "repaired"),
+    [
+        # Only an assistant calls, and today's calls come before those of the older form.
+        ([USER | {"function_call": READ["function"]}], [USER | {"function_call": READ["function"]}]),
+        (
+            [USER, asks("a") | {"function_call": {}}, result("a")],
+            [USER, asks("a") | {"function_call": {}}, result("a")],
+        ),
+        ([USER | {"tool_calls": [READ]}, result("a")], [USER | {"tool_calls": [READ]}]),
+    ],
+)
+def test_keys_that_stand_there_without_a_meaning_make_no_call(messages, repaired):
+    assert sanitize_tool_pairs(messages)[0] == repaired
+
+
 @pytest.mark.parametrize("role", [["user"], None, 5, "narrator"])
 def test_a_role_of_any_form_is_taken_over_as_a_user(role):
     repaired, repairs = sanitize_tool_pairs([{"role": role, "content": "x"}])
