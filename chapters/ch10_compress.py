@@ -42,11 +42,11 @@ from reference.ch07_boundaries import (
 from reference.ch08_alignment import (
     _align_boundary_backward,
     _align_to_assistant_boundary,
-    pair_by_place,
     sanitize_tool_pairs,
 )
 from reference.ch09_summary import SummaryError, summary_message, summary_text
 from reference.messages import GENERATED, SYSTEM_ROLES, UNKNOWN_ROLE, Message, clean_message
+from reference.pairing import pair_by_place
 
 Summarize = Callable[[list[Message], str | None], str]
 

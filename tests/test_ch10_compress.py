@@ -155,6 +155,8 @@ def test_the_tail_leaves_room_for_a_summary(chapter, limit, tail_start):
         ("s u ct a cttt", 1_000, 5, (1, 4)),  # one that was not read stays, however big
         ("s u cttt a ct", 1_000, 7, (1, 6)),  # the reply falls into the middle, and is an anchor there
         ("s u cttt", 1_000, 2, (1,)),
+        ("s u ct a cttt u", 100, 5, (4,)),  # nor is it while the user's words stand behind it
+        ("s u ct a u", 10, 5, (4,)),  # the last message stays in any case
     ],
 )
 def test_a_big_group_is_in_the_tail_only_while_it_is_not_read(chapter, kinds, limit, tail_start, anchors):

@@ -16,10 +16,10 @@ from reference.ch02_tools import INTERRUPTED, Tool, ToolAgent, ToolRegistry
 from reference.ch03_sessions import SessionStore
 from reference.ch05_budget import estimate_tokens
 from reference.ch07_boundaries import is_bridge, is_summary
-from reference.ch08_alignment import STUB_RESULT
 from reference.ch09_summary import SummaryError
 from reference.ch10_compress import compress
 from reference.ch11_stuck import compress_or_raise
+from reference.pairing import STUB_RESULT
 from tests.conftest import call
 
 BIG = "data " * 400

@@ -31,12 +31,12 @@ from course.conform.cases import Case
 from course.conform.fake import FakeSummarizer
 from course.conform.generators import group, run_tools, store_and_load
 from reference.ch05_budget import TokenMeter, estimate_tokens, should_compress, threshold_tokens
-from reference.ch08_alignment import SYSTEM_ROLES, sanitize_tool_pairs
+from reference.ch08_alignment import sanitize_tool_pairs
 from reference.ch09_summary import summarize_middle, summary_budget
 from reference.ch10_compress import CompressionReport, bridge_roles
 from reference.ch11_stuck import CompressionStuckError, compress_or_raise
 from reference.ch12_task_state import TaskState, task_set_goal, todo_write
-from reference.messages import Message, text_of
+from reference.messages import SYSTEM_ROLES, Message, text_of
 
 DEFAULT_WINDOW = 8_192  # careful: a missing window must not mean that nothing is ever compressed
 SUMMARIZER_WINDOW = 200_000  # where a case names no limit: one request is enough

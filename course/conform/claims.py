@@ -12,9 +12,10 @@ from reference.ch01_agent_loop import to_wire
 from reference.ch05_budget import estimate_tokens
 from reference.ch06_prune import PLACEHOLDER_START
 from reference.ch07_boundaries import find_boundaries, is_summary
-from reference.ch08_alignment import STUB_RESULT, tool_groups, validate_messages
+from reference.ch08_alignment import tool_groups, validate_messages
 from reference.ch10_compress import compress
 from reference.messages import GENERATED, Message
+from reference.pairing import STUB_RESULT
 
 Check = Callable[[Run], bool]
 LITERAL: list[Message] = [{"role": "user", "content": "a literal \\u0000 in text"}]

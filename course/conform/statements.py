@@ -43,8 +43,9 @@ from course.conform.generators import store_and_load
 from course.conform.ruler import all_text, tokens
 from reference.ch02_tools import INTERRUPTED
 from reference.ch05_budget import PICTURE_TOKENS, estimate_message_tokens, estimate_tokens
-from reference.ch08_alignment import STUB_RESULT, sanitize_tool_pairs
+from reference.ch08_alignment import sanitize_tool_pairs
 from reference.ch09_summary import UPDATE
+from reference.pairing import STUB_RESULT
 
 STATEMENTS: dict[str, Check] = {
     # pairing and order

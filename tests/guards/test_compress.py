@@ -9,9 +9,10 @@ from reference.ch01_agent_loop import to_wire
 from reference.ch05_budget import estimate_tokens
 from reference.ch06_prune import prune_old_tool_results
 from reference.ch07_boundaries import find_boundaries, is_summary
-from reference.ch08_alignment import STUB_RESULT, sanitize_tool_pairs, validate_messages
+from reference.ch08_alignment import sanitize_tool_pairs, validate_messages
 from reference.ch09_summary import summary_message
 from reference.ch10_compress import CompressionReport, compress, find_cut, prune_read, with_room
+from reference.pairing import STUB_RESULT
 from tests.guards.builders import (
     BIG,
     MIDDLE,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from course.provider import rules
-from reference.ch08_alignment import STUB_RESULT, pair_by_place, sanitize_tool_pairs, tool_groups, validate_messages
+from reference.ch08_alignment import sanitize_tool_pairs, tool_groups, validate_messages
 from reference.messages import has_text
+from reference.pairing import STUB_RESULT, pair_by_place
 from tests.conftest import call
 from tests.guards.builders import READ, REPLY, SYSTEM, TEXT_PART, UNKNOWN, USER, asks, called, result
 
