@@ -144,7 +144,7 @@ def with_room(messages: Sequence[Message], cut: Cut, limit: int) -> Cut:
     anchors = [*cut.anchors, *(start + index for index in find_anchors(messages[start:]))]
     fixed = estimate_tokens([*messages[: cut.head_end], *(messages[index] for index in cut.anchors)])
     tail = estimate_tokens(messages[start:])
-    while tail > max(0, limit - fixed) // 2:
+    while tail > (limit - fixed) // 2:
         stop = _align_to_assistant_boundary(messages, start + 1)
         if stop > unseen:
             break

@@ -174,7 +174,7 @@ MUTANTS = [
     Mutant("ch10_compress", "self.prompt.add(\"guidance\", COMPACTION_NOTE)", "pass", "the model is told of compactions", KEPT),
     Mutant("ch10_compress", ", *(messages[index] for index in cut.anchors)])\n", "])\n", "anchors leave less of the limit to the tail", KEPT),
     Mutant("ch10_compress", "        if stop > unseen:\n            break\n", "", "the unseen group stays in a tail without room", CH10),
-    Mutant("ch10_compress", "while tail > max(0, limit - fixed) // 2:", "while False:", "the tail leaves room for the summary", CH10),
+    Mutant("ch10_compress", "while tail > (limit - fixed) // 2:", "while False:", "the tail leaves room for the summary", CH10),
     Mutant("ch10_compress", "and message.get(GENERATED) != UNKNOWN_ROLE", "and True", "what stands in an unknown role is handed over", KEPT),
     Mutant("ch10_compress", "(limit or 0) // HEAD_SHARE", "0", "a small head stays beside a tiny tail", CH10),
     Mutant("ch07_boundaries", 'if role == "assistant" and not message.get("tool_calls"):\n        return content', 'if role == "assistant":\n        return content', "calls under a bridge's words are no bridge", CH07),
