@@ -152,6 +152,8 @@ def test_the_tail_leaves_room_for_a_summary(chapter, limit, tail_start):
     ("kinds", "limit", "tail_start", "anchors"),
     [
         ("s u cttt a u", 1_000, 6, ()),  # a group that was read, bigger than the limit: it is summarised
+        ("s u cttt a u", 24, 6, ()),  # what is in the tail is not counted beside it
+        ("s u cttt a u", 23, 7, (6,)),
         ("s u ct a cttt", 1_000, 5, (1, 4)),  # one that was not read stays, however big
         ("s u cttt a ct", 1_000, 7, (1, 6)),  # the reply falls into the middle, and is an anchor there
         ("s u cttt", 1_000, 2, (1,)),
