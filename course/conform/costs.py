@@ -8,9 +8,11 @@ from typing import Any, cast
 
 import reference.ch09_summary as ch09
 from course.conform.cases import Case
+from course.conform.fake import DEFAULT_REPLY
 from course.frame import frame_at
 from course.provider import Exchange, Model, Provider
 from course.recorder import Recorder
+from course.samples import call_tool
 from course.timeline import Timeline
 from reference.ch01_agent_loop import to_wire
 from reference.ch02_tools import Tool, ToolRegistry
@@ -23,7 +25,6 @@ Summarize = Callable[[list[Message], str | None], str]
 
 WINDOW = 8_192
 SYSTEM: Message = {"role": "system", "content": "You are a careful coding agent. " + "Keep to the rules. " * 40}
-REPLY = "## Goal\nas the user asked\n## Progress\nsteps so far\n## Next Steps\ngo on"
 
 
 class Session:
@@ -65,16 +66,14 @@ def reading(calls: int) -> Callable[[Any], Message]:
         done = sum(message["role"] == "tool" for message in messages[len(messages) - behind :])
         if done >= calls:
             return {"role": "assistant", "content": "read"}
-        function = {"name": "read_file", "arguments": f'{{"path": "{len(messages)}.md"}}'}
-        call = {"id": f"c{len(messages)}", "type": "function", "function": function}
-        return {"role": "assistant", "content": None, "tool_calls": [call]}
+        return call_tool("read_file", {"path": f"{len(messages)}.md"}, start=len(messages))
 
     return reply
 
 
 def provider_with(calls: int) -> Provider:
     """A strict provider with an agent's model and one that writes summaries."""
-    summary: Message = {"role": "assistant", "content": REPLY}
+    summary: Message = {"role": "assistant", "content": DEFAULT_REPLY}
     return Provider([Model("agent", WINDOW, reading(calls)), Model("summarizer", 65_536, lambda body: summary)])
 
 

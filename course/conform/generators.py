@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from course.conform.cases import Case
-from course.conform.costs import costs_only_grow, every_call_is_recorded, summary_shares_no_prefix
+from course.conform.costs import Findings, costs_only_grow, every_call_is_recorded, summary_shares_no_prefix
 from course.conform.fake import FakeSummarizer
 from reference.ch02_tools import Tool, ToolAgent, ToolRegistry
 from reference.ch03_sessions import SessionStore
@@ -23,8 +23,6 @@ from reference.ch09_summary import summarize_middle, summary_budget
 from reference.ch10_compress import compress
 from reference.ch11_stuck import StuckAwareAgent
 from reference.messages import Message
-
-Findings = Iterator[tuple[str, bool]]
 
 LONGEST_WAIT = 10.0  # seconds that a tool hangs when nobody ends it
 SYSTEM: Message = {"role": "system", "content": "You are a careful coding agent."}

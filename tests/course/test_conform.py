@@ -263,8 +263,7 @@ def test_a_transcript_grows_and_the_store_has_it_all(conversation, tmp_path):
     assert tally.gave_up == 0
 
 
-def test_traces_that_are_none_are_sentences_and_the_rest_runs(conversation, tmp_path, monkeypatch):
-    monkeypatch.setattr(traces, "WINDOWS", (4_096,))
+def test_traces_that_are_none_are_sentences_and_the_rest_runs(conversation, tmp_path):
     (tmp_path / "a.json").write_text('{"messages": "no list"}')
     (tmp_path / "b.json").write_text("[1]")
     (tmp_path / "c.json").write_text("{\n,")

@@ -35,6 +35,7 @@ from course.grader.submissions import MAX_FILE, SubmissionError, find_submission
 from course.stubs import read_text
 
 PROJECT = find_project()
+OUTSIDE = PROJECT.root / "a-submission-was-here"  # outside of every scratch folder
 SIX, TWELVE = PROJECT.find_chapter(6), PROJECT.find_chapter(12)
 STEMS = [chapter.stem for chapter in PROJECT.chapter_list()]
 SOLVED = read_text(PROJECT.reference(SIX))
@@ -97,7 +98,7 @@ HOSTILE = [
     ("equals everything, called", answer("    return Yes()\n").replace(FUTURE, FUTURE + EQUAL, 1), TAMPERED, "Yes, a class that says itself what it equals"),
     ("deletes its folder", answer("    import shutil\n    shutil.rmtree('/', ignore_errors=False)\n"), WRONG, "PermissionError"),
     ("deletes itself", answer("    from pathlib import Path\n    Path(__file__).unlink()\n"), WRONG, "Error"),
-    ("writes outside", answer("    open('/var/tmp/course-grader-was-here', 'w')\n"), WRONG, "its own scratch folder only"),
+    ("writes outside", answer(f"    open({str(OUTSIDE)!r}, 'w')\n"), WRONG, "its own scratch folder only"),
     ("reads the environment", answer("    import os\n    raise ValueError('|'.join(sorted(os.environ.values())))\n"), WRONG, "ValueError"),
 ]  # fmt: skip
 
@@ -205,7 +206,7 @@ def test_a_bad_chapter_costs_no_other_chapter(graded):
 
 
 def test_nothing_is_left_running_and_nothing_was_written(graded):
-    assert not os.path.exists("/var/tmp/course-grader-was-here")
+    assert not OUTSIDE.exists()
     for number in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else []):
         try:
             with open(f"/proc/{number}/environ", "rb") as file:
